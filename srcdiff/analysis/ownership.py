@@ -1,0 +1,251 @@
+"""Which memory each value may share, and which memory the function owns: made in it, and handed to nobody.
+
+    def f(x):              x: the caller's
+        a = exp(x)         a: made here, owned
+        b = transpose(a)   b: the memory of a
+        l = [a, b]         l: made here; holds the memory of a
+
+Memory is named by where it is made (a site); a trip of a loop makes it anew. What an operation in place returns counts as
+made anew too: it is only done in place where no other value lives on in that memory (see `passes.place`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from srcdiff.analysis.memory import Sharing, is_immutable, keeps_arguments, sharing_of
+from srcdiff.errors import InternalError
+from srcdiff.ir.kinds import Kind, ListOf, Opaque, TupleOf
+from srcdiff.ir.nodes import (
+    Apply,
+    Block,
+    Branch,
+    Const,
+    Exit,
+    Free,
+    Function,
+    If,
+    ListDisplay,
+    Loop,
+    Next,
+    Operand,
+    Range,
+    Ref,
+    SliceOf,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import bound_by, ends_of, operands_of, parts_of, source_targets
+
+FOREIGN = 0
+_MOST_SITES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The sites that a value may be made of (`own`), and those that can be reached through it (`held`)."""
+
+    own: frozenset[int]
+    held: frozenset[int]
+
+    @property
+    def reached(self) -> frozenset[int]:
+        return self.own | self.held if self.held else self.own
+
+    def __or__(self, other: Memory) -> Memory:
+        if other is _NOTHING or other is self:
+            return self
+        return other if self is _NOTHING else Memory(self.own | other.own, self.held | other.held)
+
+
+_EMPTY: frozenset[int] = frozenset()
+_NOTHING = Memory(_EMPTY, _EMPTY)
+_FOREIGN = Memory(frozenset([FOREIGN]), frozenset([FOREIGN]))
+
+
+class Ownership:
+    """The memory of each variable of a function."""
+
+    def __init__(self, function: Function) -> None:
+        self.memory: dict[Var, Memory] = {}
+        self.sites: dict[Var, int] = {}
+        self.escaped: set[int] = {FOREIGN}
+        for parameter in function.params:
+            self.bind(parameter.var, _FOREIGN)
+        self.block(function.body)
+
+    # ------------------------------------------------------------ what is asked
+
+    def of(self, operand: Operand) -> Memory:
+        match operand:
+            case Var():
+                return self.memory[operand]
+            case Const() | SliceOf():
+                return _NOTHING
+            case Free() | Ref():
+                return _NOTHING if is_immutable(operand.kind) else _FOREIGN
+            case _:
+                return self.container(None, parts_of(operand))
+
+    def owns(self, operand: Operand) -> bool:
+        """Whether the memory of a value is certainly the function's own (a number has none)."""
+        return self.escaped.isdisjoint(self.of(operand).own)
+
+    def has_memory(self, var: Var) -> bool:
+        return bool(self.memory[var].own)
+
+    # ------------------------------------------------------------ how it is found
+
+    def bind(self, var: Var, memory: Memory) -> None:
+        self.memory[var] = _fit(memory, var.kind)
+
+    def site(self, var: Var) -> frozenset[int]:
+        return frozenset([self.sites.setdefault(var, len(self.sites) + 1)])
+
+    def joined(self, operands: Iterable[Operand]) -> Memory:
+        memory = _NOTHING
+        for operand in operands:
+            memory |= self.of(operand)
+        return self.limited(memory)
+
+    def limited(self, memory: Memory) -> Memory:
+        """Memory of very many origins counts as the caller's, and each of them as handed to the caller."""
+        if len(memory.own) + len(memory.held) <= _MOST_SITES:
+            return memory
+        self.escaped |= memory.reached
+        return _FOREIGN
+
+    def container(self, var: Var | None, items: Iterable[Operand]) -> Memory:
+        held = self.joined(items).reached
+        return self.limited(Memory(self.site(var) if var is not None else _EMPTY, held))
+
+    def block(self, block: Block) -> None:
+        for stmt in block.stmts:
+            self.stmt(stmt)
+        if isinstance(block.end, Branch):
+            self.block(block.end.then)
+            self.block(block.end.orelse)
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case Apply():
+                self.apply(stmt)
+            case If(_, then, orelse, results):
+                self.block(then)
+                self.block(orelse)
+                for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end), strict=True):
+                    self.bind(result, self.joined(values))
+            case Loop():
+                self.loop(stmt)
+            case _:
+                raise InternalError(f"not a statement: {stmt!r}")
+
+    def loop(self, loop: Loop) -> None:
+        leaves = list(ends_of(loop.body))
+        nexts = [end.values for end in leaves if isinstance(end, Next)]
+        exits = [end.values for end in leaves if isinstance(end, Exit)]
+        for param, init in zip(loop.params, loop.inits):
+            self.bind(param, self.of(init) | self.memory.get(param, _NOTHING))
+        while True:
+            for source in loop.sources:
+                memory = _NOTHING if isinstance(source.iterable, Range) else self.item_of(source.iterable)
+                for target in source_targets(source):
+                    self.bind(target, memory)
+            self.block(loop.body)
+            before = [self.memory[param] for param in loop.params]
+            for i, param in enumerate(loop.params):
+                self.bind(param, self.joined([param, *(values[i] for values in nexts)]))
+            if before == [self.memory[param] for param in loop.params]:
+                break
+        for i, result in enumerate(loop.results):
+            self.bind(result, self.joined([loop.params[i], *(values[i] for values in exits)]))
+
+    def item_of(self, operand: Operand) -> Memory:
+        memory = self.of(operand)
+        if isinstance(operand, (Var, Free, Ref)) and isinstance(operand.kind, (ListOf, TupleOf)):
+            return Memory(memory.held, memory.held)
+        return Memory(memory.reached, memory.reached)
+
+    def apply(self, stmt: Apply) -> None:
+        op, args = stmt.op, stmt.args
+        if op.has_effect or op.style == "effect":
+            self.effect(stmt)
+            return
+        match op.style:
+            case "index_add" | "index_set" | "scatter_add" | "append":
+                (target,) = stmt.targets
+                held = self.of(args[0]).held
+                if op.style == "append" or (op.style == "index_set" and isinstance(target.kind, ListOf)):
+                    held |= self.of(args[-1]).reached
+                elif isinstance(target.kind, ListOf):
+                    held |= self.site(target)
+                self.bind(target, self.limited(Memory(self.site(target), held)))
+            case "pop":
+                rest, item = stmt.targets
+                held = self.of(args[0]).held
+                self.bind(rest, Memory(self.site(rest), held))
+                self.bind(item, Memory(held, held))
+            case _:
+                self.shared(stmt, sharing_of(stmt))
+
+    def shared(self, stmt: Apply, sharing: Sharing) -> None:
+        args = operands_of(stmt)
+        for target in stmt.targets:
+            match sharing:
+                case Sharing.NONE:
+                    memory = _NOTHING
+                case Sharing.FRESH:
+                    memory = self.fresh(target)
+                case Sharing.VIEW:
+                    memory = self.joined(args)
+                    memory = Memory(memory.reached, memory.reached) if isinstance(target.kind, (ListOf, TupleOf)) else memory
+                case Sharing.FROZEN:
+                    memory = self.joined(args) | _FOREIGN
+                case Sharing.HOLDS:
+                    memory = self.display(target, args[0])
+                case Sharing.SHALLOW:
+                    held = self.joined(args)
+                    memory = Memory(self.site(target), held.held | (_EMPTY if _are_lists(args) else held.own))
+                case Sharing.ITEM:
+                    memory = self.item_of(args[0])
+                case Sharing.SAME:
+                    memory = self.joined(args)
+                case Sharing.UNKNOWN:
+                    reached = self.joined(args).reached | {FOREIGN}
+                    memory = Memory(reached, reached)
+                case _:
+                    raise InternalError(f"not a way to share memory: {sharing!r}")
+            self.bind(target, self.limited(memory))
+
+    def fresh(self, target: Var) -> Memory:
+        site = self.site(target)
+        return Memory(site, site) if isinstance(target.kind, (ListOf, TupleOf, Opaque)) else Memory(site, _EMPTY)
+
+    def display(self, target: Var, operand: Operand) -> Memory:
+        if isinstance(operand, (Var, Const, Free, Ref)):
+            return self.of(operand)
+        return self.container(target, parts_of(operand))
+
+    def effect(self, stmt: Apply) -> None:
+        reached = self.joined(operands_of(stmt)).reached
+        if keeps_arguments(stmt):
+            self.escaped |= reached
+        everything = reached | {FOREIGN}
+        for target in stmt.targets:
+            self.bind(target, Memory(everything, everything))
+
+
+def _are_lists(args: tuple[Operand, ...]) -> bool:
+    return all(isinstance(arg, ListDisplay) or (isinstance(arg, (Var, Free)) and isinstance(arg.kind, (ListOf, TupleOf))) for arg in args)
+
+
+def _fit(memory: Memory, kind: Kind) -> Memory:
+    """The memory of a value of that kind: a number has none, a list of numbers holds none."""
+    if memory is _NOTHING or is_immutable(kind):
+        return _NOTHING
+    if isinstance(kind, ListOf) and is_immutable(kind.item):
+        return Memory(memory.own, _EMPTY)
+    if isinstance(kind, TupleOf):
+        return memory
+    return memory

@@ -1,0 +1,94 @@
+"""Make a function of emitted source: in the user's own globals, with the user's own cells.
+
+    source + bindings      →      a function whose globals are the user's, `np` and the like in cells, and whose text linecache has
+
+Nothing is written into the user's globals: what they lack reaches the function through its closure.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import linecache
+from collections.abc import Mapping
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from srcdiff.emit.python import Emitted
+from srcdiff.errors import InternalError
+
+_MISSING = object()
+
+
+def filename_for(emitted: Emitted, name: str) -> str:
+    """The name of the file that the source pretends to be in: the same text, the same name."""
+    return f"<srcdiff {name} {hashlib.sha256(emitted.source.encode()).hexdigest()[:8]}>"
+
+
+def load(
+    emitted: Emitted,
+    *,
+    name: str,
+    globals: dict[str, Any],
+    cells: Mapping[str, CellType] | None = None,
+    filename: str | None = None,
+) -> FunctionType:
+    """The function that the source defines. `cells` are those of the user's function, by name."""
+    filename = filename_for(emitted, name) if filename is None else filename
+    cells = cells or {}
+    outer = {key: value for key, value in emitted.bindings.items() if globals.get(key, _MISSING) is not value or key in cells}
+    definition = _definition(emitted, name)
+    code = _code(definition, [*outer, *(key for key in cells if key not in outer)], filename)
+    closure = tuple(CellType(outer[key]) if key in outer else cells[key] for key in code.co_freevars)
+    function = FunctionType(code, globals, name, None, closure)
+    values = {**globals, **emitted.bindings}
+    function.__defaults__ = tuple(_value(node, values) for node in definition.args.defaults) or None
+    pairs = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
+    function.__kwdefaults__ = {arg.arg: _value(node, values) for arg, node in pairs if node is not None} or None  # type: ignore[assignment]
+    function.__module__ = globals.get("__name__", "__main__")
+    register(filename, emitted.source)
+    return function
+
+
+def register(filename: str, source: str) -> None:
+    """Let tracebacks, `inspect` and debuggers find the source."""
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+
+
+def _definition(emitted: Emitted, name: str) -> ast.FunctionDef:
+    match ast.parse(emitted.source).body:
+        case [ast.FunctionDef() as definition] if definition.name == name:
+            return definition
+        case _:
+            raise InternalError(f"the emitted source does not define {name} alone")
+
+
+def _code(definition: ast.FunctionDef, free: list[str], filename: str) -> CodeType:
+    """The code of a function of which the names in `free` are closure variables; line numbers are those of the source."""
+    # The factory is never called: its code holds the function's.
+    factory = ast.FunctionDef("make", _parameters(free), [definition], [], lineno=1, col_offset=0)
+    module = compile(ast.fix_missing_locations(ast.Module([factory], [])), filename, "exec", dont_inherit=True)
+    code = _inner(_inner(module, "make"), definition.name)
+    return code.replace(co_qualname=definition.name) if hasattr(code, "co_qualname") else code
+
+
+def _parameters(names: list[str]) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def _inner(code: CodeType, name: str) -> CodeType:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant.co_name == name:
+            return constant
+    raise InternalError(f"the emitted source does not define {name}")
+
+
+def _value(node: ast.expr, values: Mapping[str, object]) -> object:
+    """The value of a default: a literal, or a name from outside."""
+    first, *rest = ast.unparse(node).split(".") if isinstance(node, (ast.Name, ast.Attribute)) else [""]
+    if not first:
+        return ast.literal_eval(node)
+    value = values[first]
+    for attribute in rest:
+        value = getattr(value, attribute)
+    return value

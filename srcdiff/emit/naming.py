@@ -1,0 +1,232 @@
+"""Give each variable its printed name: versions share a name where their lives don't overlap.
+
+    x_0, x_1 = mul(x_0, 0.9)      both print as x, if x_0 is not read later
+    loop carrying p from i, next n, result r      all print as one name where that is possible: no copies
+
+One walk from top to bottom, in which a name is held from the binding of its variable to its last read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from srcdiff.analysis.liveness import Folds, Liveness, leaves_of
+from srcdiff.errors import InternalError
+from srcdiff.ir.names import Namer
+from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Stmt, Var, Yield
+from srcdiff.ir.walk import blocks_of, operands_of, source_atoms, source_targets, variables_of
+from srcdiff.passes.place import VERSIONS
+
+UNREAD = "_"
+
+
+def name_variables(function: Function, folds: Folds, live: Liveness, reserved: Iterable[str]) -> dict[Var, str]:
+    """The printed name of each variable; what is never read has none."""
+    bases = _Bases(function, set(reserved))
+    wishes = _Wishes(bases, folds)
+    wishes.block(function.body)
+    return _Naming(function, folds, live, bases, wishes).names
+
+
+class _Bases:
+    """What a variable's name is made from: its hint, unless that means something else in the text."""
+
+    def __init__(self, function: Function, reserved: set[str]) -> None:
+        self.reserved = reserved
+        variables = list(variables_of(function))
+        parameters = [parameter.name for parameter in function.params]
+        self.users = {var.hint for var in variables if var.is_users} | set(parameters)
+        self.all = {var.hint for var in variables} | set(parameters)
+        self.other: dict[tuple[str, bool], str] = {}
+
+    def of(self, var: Var) -> str:
+        hint = var.hint
+        if not hint.isidentifier() or not hint.strip("_"):
+            hint = "value"
+        is_apart = not var.is_users and hint.endswith(("_bar", "_dot")) and hint in self.users
+        if not is_apart and hint not in self.reserved:
+            return hint
+        key = (hint, is_apart)
+        if key not in self.other:
+            number = 1
+            while (name := f"{hint}_{number}") in self.reserved or name in self.all:
+                number += 1
+            self.all.add(name)
+            self.other[key] = name
+        return self.other[key]
+
+
+class _Wishes:
+    """The name of what a temporary flows into: of a carried value, a result, a version."""
+
+    def __init__(self, bases: _Bases, folds: Folds) -> None:
+        self.bases = bases
+        self.folds = folds
+        self.into: dict[Var, Var] = {}
+        self.wish: dict[Var, str] = {}
+
+    def of(self, var: Var) -> str:
+        return self.wish.get(var) or self.bases.of(var)
+
+    def flow(self, operand: Operand, into: Var) -> None:
+        if isinstance(operand, Var) and not operand.is_users and operand not in self.folds:
+            self.into.setdefault(operand, into)
+            self.wish.setdefault(operand, self.of(into))
+
+    def block(self, block: Block, into: tuple[Var, ...] = ()) -> None:
+        self.end(block.end, into)
+        for stmt in reversed(block.stmts):
+            self.stmt(stmt)
+
+    def end(self, end: End, into: tuple[Var, ...]) -> None:
+        match end:
+            case Yield(values) | Next(values) | Exit(values):
+                for value, var in zip(values, into, strict=True):
+                    self.flow(value, var)
+            case _:
+                for inner in blocks_of(end):
+                    self.block(inner, into)
+
+    def stmt(self, stmt: Stmt) -> None:
+        match stmt:
+            case Apply(targets, op, args):
+                if op.style in VERSIONS or op.style == "augment":
+                    self.flow(args[0], targets[0])
+            case If(_, then, orelse, results):
+                self.block(orelse, results)
+                self.block(then, results)
+            case Loop(_, params, inits, body, results):
+                for param, result in zip(params, results, strict=True):
+                    self.flow(param, result)
+                self.block(body, params)
+                for init, param in zip(inits, params, strict=True):
+                    self.flow(init, param)
+            case _:
+                raise InternalError(f"not a statement: {stmt!r}")
+
+
+class _Naming:
+    def __init__(self, function: Function, folds: Folds, live: Liveness, bases: _Bases, wishes: _Wishes) -> None:
+        self.folds = folds
+        self.live = live
+        self.bases = bases
+        self.wishes = wishes
+        self.names: dict[Var, str] = {}
+        self.held: list[Var] = []
+        self.namer = Namer(bases.reserved, bases.all)
+        for parameter in function.params:
+            self.names[parameter.var] = parameter.name
+            self.namer.hold(parameter.name, parameter.var)
+        self.release(parameter.var for parameter in function.params if parameter.var in live.unread)
+        self.block(function.body)
+
+    # ------------------------------------------------------------ holding names
+
+    def bind(self, var: Var, near: Iterable[Var] = ()) -> None:
+        """Name a variable: as it wishes, or as one of `near` if that has the same base, or a version of its own base."""
+        wish, base = self.wishes.of(var), self.bases.of(var)
+        into = self.wishes.into.get(var)
+        names = [self.names[into]] if into in self.names else []
+        names += [wish, base, *(self.names[other] for other in near if other in self.names and self.bases.of(other) == base)]
+        for name in names:
+            if self.namer.is_free(name):
+                self.names[var] = name
+                self.namer.hold(name, var)
+                break
+        else:
+            self.names[var] = self.namer.take(base, var)
+        self.held.append(var)
+
+    def hold(self, variables: Iterable[Var]) -> None:
+        for var in variables:
+            self.namer.hold(self.names[var], var)
+
+    def release(self, variables: Iterable[Var]) -> None:
+        for var in variables:
+            if var in self.names:
+                self.namer.release(self.names[var], var)
+
+    def release_since(self, mark: int) -> None:
+        self.release(self.held[mark:])
+        del self.held[mark:]
+
+    # ------------------------------------------------------------ the walk
+
+    def block(self, block: Block) -> None:
+        for stmt in block.stmts:
+            match stmt:
+                case Apply():
+                    self.apply(stmt)
+                case If():
+                    self.conditional(stmt)
+                case Loop():
+                    self.loop(stmt)
+                case _:
+                    raise InternalError(f"not a statement: {stmt!r}")
+        if isinstance(block.end, Branch):
+            self.release(self.live.dies[block.end])
+            self.arms(block.end.then, block.end.orelse)
+
+    def apply(self, stmt: Apply) -> None:
+        dying = self.live.dies[stmt]
+        targets = stmt.targets
+        if stmt.op.style in VERSIONS or stmt.op.style == "augment":
+            # The statement may have to be two, `x = b; x[i] = v`: what the second reads keeps its name.
+            base = [var for var in dying if var is stmt.args[0]]
+            self.release(base)
+            self.bind(targets[0], base)
+            self.release(dying)
+            targets = targets[1:]
+        self.release(dying)
+        for target in targets:
+            if target not in self.live.unread:
+                self.bind(target)
+        self.release(target for target in stmt.targets if target in self.live.unread)
+
+    def conditional(self, stmt: If) -> None:
+        self.release(self.live.dies[stmt])
+        entering = [*self.live.enters[stmt.then], *self.live.enters[stmt.orelse]]
+        # A result may have the name of what only the arms read: it is bound at their end.
+        self.release(entering)
+        mark = len(self.held)
+        for result in stmt.results:
+            self.bind(result)
+        self.release_since(mark)
+        self.arms(stmt.then, stmt.orelse)
+        self.hold(stmt.results)
+        self.held += stmt.results
+        self.release(result for result in stmt.results if result in self.live.unread)
+
+    def arms(self, then: Block, orelse: Block) -> None:
+        entering = [*self.live.enters[then], *self.live.enters[orelse]]
+        for arm in (then, orelse):
+            self.release(entering)
+            self.hold(self.live.enters[arm])
+            mark = len(self.held)
+            self.block(arm)
+            self.release_since(mark)
+        self.release(entering)
+
+    def loop(self, loop: Loop) -> None:
+        dying = self.live.dies[loop]
+        header = set(leaves_of((atom for source in loop.sources for atom in source_atoms(source)), self.folds))
+        self.release(var for var in dying if var not in header)
+        mark = len(self.held)
+        for param, init in zip(loop.params, loop.inits, strict=True):
+            self.bind(param, [init] if isinstance(init, Var) else [])
+        self.release(dying)
+        for source in loop.sources:
+            for target in source_targets(source):
+                if target not in self.live.unread:
+                    self.bind(target)
+        self.release(param for param in loop.params if param in self.live.unread)
+        self.block(loop.body)
+        self.release_since(mark)
+        self.release(self.live.enters[loop.body])
+        for param, result in zip(loop.params, loop.results, strict=True):
+            if result not in self.live.unread:
+                self.names[result] = self.names[param]
+                self.namer.hold(self.names[result], result)
+                self.held.append(result)
+
+

@@ -1,0 +1,175 @@
+"""The IR as the source of one Python function.
+
+    t1 = mul(x, x);  y = sin(t1);  return y          →      def f(x):
+                                                                y = np.sin(x * x)
+                                                                return y
+
+Passes first bring the program into the form that prints; then variables get names, and the names and statements become
+text.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from srcdiff.analysis.liveness import liveness
+from srcdiff.emit.expressions import Expressions, constant, name
+from srcdiff.emit.layout import lay_out
+from srcdiff.emit.naming import name_variables
+from srcdiff.emit.scope import Globals, Scope
+from srcdiff.emit.statements import Statements
+from srcdiff.errors import InternalError
+from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Parameter, Range, Ref, Stmt, Var
+from srcdiff.ir.walk import atoms_of, blocks_of, operands_of, statements_of, variables_of
+from srcdiff.passes.dead_code import drop_dead_code
+from srcdiff.passes.early_return import return_early
+from srcdiff.passes.fold import Folded, fold
+from srcdiff.passes.forward_copies import forward_copies
+from srcdiff.passes.fuse_branches import fuse_branches
+from srcdiff.passes.place import Placed, place
+
+_SYNTAX = frozenset(["range", "zip", "enumerate", "reversed", "slice", "float"])
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The source of one function, and the outside objects that it names."""
+
+    source: str
+    bindings: dict[str, object]
+
+
+def emit(function: Function, scope: Scope, *, comments: bool = True) -> Emitted:
+    """The Python source of a function; `scope` says how the user's module calls things."""
+    placed = place(tidied(function))
+    outside, reserved = _outside(placed.function, scope)
+    folded, names = _named(placed, reserved)
+    statements = Statements(Expressions(names, folded.folds, outside), folded.conditionals, comments)
+    body = statements.body(folded.function.body)
+    arguments = _arguments(function.params, outside)
+    tree = ast.FunctionDef(function.name, arguments, body or [ast.Pass()], [])
+    return Emitted(lay_out(tree, statements.comments, function.docstring), outside.bindings)
+
+
+def tidied(function: Function) -> Function:
+    """The function without dead code and detours, its branches in as few places as possible."""
+    function = forward_copies(drop_dead_code(function))
+    fused = fuse_branches(function)
+    return return_early(drop_dead_code(fused))
+
+
+def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
+    """The folded program and its names. What of the user's would have to print under another name is folded too."""
+    folded = fold(placed)
+    names = name_variables(folded.function, folded.folds, liveness(folded.function, folded.folds), reserved)
+    renamed = frozenset(var for var, text in names.items() if var.is_users and text != var.hint)
+    if renamed:
+        again = fold(placed, renamed)
+        if len(again.folds) != len(folded.folds):
+            folded = again
+            names = name_variables(folded.function, folded.folds, liveness(folded.function, folded.folds), reserved)
+    return folded, names
+
+
+# ------------------------------------------------------------ what is outside
+
+
+def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
+    """Names for all that the function takes from outside, and all names that no variable may have."""
+    free = {text for atom in _atoms(function) if isinstance(atom, Free) for text in re.findall(r"(?<![\w.])[^\W\d]\w*", atom.text)}
+    users = {var.hint for var in variables_of(function) if var.is_users} | {parameter.name for parameter in function.params}
+    outside = Globals(scope, users | free)
+    for parameter in function.params:
+        _default(parameter, outside)
+    for stmt in statements_of(function.body):
+        _name_parts(stmt, outside)
+    for atom in _atoms(function):
+        if isinstance(atom, Ref):
+            outside.name(atom.value, atom.text)
+    texts = {stmt.op.text.partition(".")[0] for stmt in _calls(function) if stmt.op.fn is None}
+    return outside, free | texts | set(outside.bindings) | outside.used_builtins | scope.reserved | _SYNTAX
+
+
+def _name_parts(stmt: Stmt, outside: Globals) -> None:
+    match stmt:
+        case Apply(op=op) if op.style in ("call", "effect") and op.fn is not None:
+            outside.name(op.fn, op.text)
+        case Apply(op=op) if op.style == "scatter_add":
+            outside.name(np.add, "np.add")
+        case Loop(sources):
+            if any(isinstance(source.iterable, Range) and source.iterable.stop is None for source in sources):
+                # `enumerate` does for all but a count without another source, or with a step.
+                if len(sources) == 1 or any(isinstance(s.iterable, Range) and s.iterable.stop is None for s in sources[1:]):
+                    outside.name(itertools.count, "itertools.count")
+        case Apply() | If():
+            pass
+        case _:
+            raise InternalError(f"not a statement: {stmt!r}")
+
+
+def _calls(function: Function) -> Iterator[Apply]:
+    for stmt in statements_of(function.body):
+        if isinstance(stmt, Apply) and stmt.op.style in ("call", "effect"):
+            yield stmt
+
+
+def _atoms(function: Function) -> Iterator[Atom]:
+    for stmt in statements_of(function.body):
+        yield from atoms_of(operands_of(stmt))
+        for block in blocks_of(stmt):
+            yield from atoms_of(operands_of(block.end))
+    ends = [function.body.end]
+    while ends:
+        end = ends.pop()
+        yield from atoms_of(operands_of(end))
+        ends += [block.end for block in blocks_of(end)]
+
+
+# ------------------------------------------------------------ parameters
+
+
+def _default(parameter: Parameter, outside: Globals) -> ast.expr | None:
+    """A default value: a literal as it is, anything else by name."""
+    if parameter.default is None:
+        return None
+    value = parameter.default.value
+    if is_literal(value):
+        return constant(value)
+    return name(outside.name(value, parameter.default.text or f"{parameter.name}_default"))
+
+
+def is_literal(value: object) -> bool:
+    if isinstance(value, tuple):
+        return all(is_literal(item) for item in value)
+    return value is None or type(value) in (int, bool, str) or (type(value) is float and np.isfinite(value))
+
+
+def _arguments(params: Iterable[Parameter], outside: Globals) -> ast.arguments:
+    """The parameters of a function in Python's form."""
+    found = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[], vararg=None, kwarg=None)
+    for parameter in params:
+        arg, default = ast.arg(parameter.name), _default(parameter, outside)
+        match parameter.style:
+            case "positional" | "positional_only":
+                (found.args if parameter.style == "positional" else found.posonlyargs).append(arg)
+                if default is not None:
+                    found.defaults.append(default)
+            case "keyword_only":
+                found.kwonlyargs.append(arg)
+                found.kw_defaults.append(default)
+            case "star":
+                found.vararg = arg
+            case "double_star":
+                found.kwarg = arg
+            case style:
+                raise InternalError(f"{style} is no style of a parameter")
+    return found
+
+
+__all__ = ["Emitted", "Scope", "emit", "is_literal", "tidied"]

@@ -1,0 +1,292 @@
+"""The IR's statements as Python statements: assignments, branches, loops, and copies where names differ.
+
+    If(c, [..] Yield(a), [..] Yield(b), (r,))      →      if c: …; r = a
+                                                          else: …; r = b
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from srcdiff.analysis.liveness import leaves_of
+from srcdiff.emit.expressions import BINARY, Expressions, is_own, name
+from srcdiff.emit.headers import loop_header
+from srcdiff.errors import InternalError
+from srcdiff.ir.kinds import ListOf, Number
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, End, Exit, If, Loop, Next, Operand, Origin, Return, Stmt, Var, Yield
+from srcdiff.ir.walk import ends_of, operands_of
+from srcdiff.passes.place import VERSIONS
+
+_SHORT = 3
+
+
+@dataclass
+class Statements:
+    """What prints statements. `comments` collects the text of comments, in the order of their marks."""
+
+    expressions: Expressions
+    conditionals: frozenset[If]
+    with_comments: bool = True
+    comments: list[str] = field(default_factory=list)
+    exits: tuple[Var, ...] = ()
+
+    def body(self, block: Block) -> list[ast.stmt]:
+        return self.block(block, (), in_loop=False)
+
+    def block(self, block: Block, into: tuple[Var, ...], in_loop: bool) -> list[ast.stmt]:
+        """The statements of a block; `into` is what its Yield or Next binds, `exits` what an Exit does."""
+        out: list[ast.stmt] = []
+        said: Origin | None = None
+        for stmt in block.stmts:
+            lines = self.stmt(stmt, in_loop)
+            if lines and self.with_comments and _is_reverse(stmt.origin) and not _same_line(stmt.origin, said):
+                said = stmt.origin
+                out.append(self.comment(stmt.origin))
+            out += lines
+        return out + self.end(block.end, into, in_loop)
+
+    def comment(self, origin: Origin | None) -> ast.stmt:
+        assert origin is not None
+        lines = origin.text.strip().splitlines()
+        self.comments.append(f"# line {origin.line}: {lines[0] if lines else ''}".rstrip())
+        return ast.Expr(name(comment_mark(len(self.comments) - 1)))
+
+    def end(self, end: End, into: tuple[Var, ...], in_loop: bool) -> list[ast.stmt]:
+        match end:
+            case Yield(values) | Next(values):
+                return self.copies(into, values, in_loop)
+            case Exit(values):
+                return [*self.copies(self.exits, values, in_loop), ast.Break()]
+            case Return(value):
+                return [ast.Return(self.expressions.operand(value))]
+            case Branch():
+                return self.branch(end, into, in_loop)
+            case _:
+                raise InternalError(f"not the end of a block: {end!r}")
+
+    # ------------------------------------------------------------ assignments
+
+    def stmt(self, stmt: Stmt, in_loop: bool) -> list[ast.stmt]:
+        match stmt:
+            case Apply():
+                return list(self.apply(stmt))
+            case If():
+                return self.conditional(stmt, in_loop)
+            case Loop():
+                return self.loop(stmt, in_loop)
+            case _:
+                raise InternalError(f"not a statement: {stmt!r}")
+
+    def apply(self, stmt: Apply) -> Iterator[ast.stmt]:
+        of, op = self.expressions, stmt.op
+        if op.style in VERSIONS:
+            yield from self.version(stmt)
+        elif op.style == "augment":
+            yield self.augment(stmt)
+        elif op.style == "assert":
+            yield ast.Assert(*of.operands(stmt.args))
+        elif op.style == "unpack":
+            target = self.pattern(op.pattern, stmt.targets)
+            yield ast.Assign([target], of.apply(stmt))
+        elif not any(target in of.names for target in stmt.targets):
+            yield ast.Expr(of.apply(stmt))
+        elif len(stmt.targets) == 1:
+            yield from self.assign(of.names[stmt.targets[0]], of.apply(stmt))
+        else:
+            targets: list[ast.expr] = [of.target(target) for target in stmt.targets]
+            yield ast.Assign([ast.Tuple(targets, ast.Store())], of.apply(stmt))
+
+    def assign(self, target: str, value: ast.expr) -> Iterator[ast.stmt]:
+        if not (isinstance(value, ast.Name) and value.id == target):
+            yield ast.Assign([ast.Name(target, ast.Store())], value)
+
+    def pattern(self, pattern: object, targets: tuple[Var, ...]) -> ast.expr:
+        match pattern:
+            case None:
+                return ast.Name("_", ast.Store())
+            case int():
+                return self.expressions.target(targets[pattern])
+            case tuple() | list():
+                return ast.Tuple([self.pattern(part, targets) for part in pattern], ast.Store())
+            case _:
+                raise InternalError(f"not a pattern: {pattern!r}")
+
+    def version(self, stmt: Apply) -> Iterator[ast.stmt]:
+        """A version written into the memory of the one before."""
+        of, (base, *rest) = self.expressions, stmt.args
+        target = of.names[stmt.targets[0]]
+        yield from self.assign(target, of.operand(base))
+        match stmt.op.style:
+            case "append":
+                yield ast.Expr(ast.Call(name(f"{target}.append"), [of.operand(rest[0])], []))
+            case "pop":
+                call = ast.Call(name(f"{target}.pop"), [], [])
+                item = stmt.targets[1]
+                yield ast.Assign([of.target(item)], call) if item in of.names else ast.Expr(call)
+            case "scatter_add":
+                index = of.operand(rest[0]) if not isinstance(rest[0], tuple) else _as_key(of.index(rest[0]))
+                fn = name(f"{of.outside.name(_numpy_add(), 'np.add')}.at")
+                yield ast.Expr(ast.Call(fn, [name(target), index, of.operand(rest[1])], []))
+            case "index_set":
+                yield ast.Assign([self.place(target, rest[0], ast.Store())], of.operand(rest[1]))
+            case "index_add":
+                yield self.index_add(stmt, target, rest[0], rest[1])
+            case style:
+                raise InternalError(f"{style} makes no version", stmt.origin)
+
+    def place(self, target: str, index: Operand, context: ast.expr_context) -> ast.Subscript:
+        return ast.Subscript(name(target), self.expressions.index(index), context)
+
+    def index_add(self, stmt: Apply, target: str, index: Operand, value: Operand) -> ast.stmt:
+        operator, added = self.signed("+", value, is_own(stmt))
+        kind = stmt.targets[0].kind
+        if isinstance(kind, ListOf) and not isinstance(kind.item, Number):
+            # `l[i] += v` would write into the array that the list holds.
+            total = ast.BinOp(self.place(target, index, ast.Load()), operator, added)
+            return ast.Assign([self.place(target, index, ast.Store())], total)
+        return ast.AugAssign(self.place(target, index, ast.Store()), operator, added)
+
+    def signed(self, text: str, value: Operand, is_ours: bool) -> tuple[ast.operator, ast.expr]:
+        """The operator and operand of a sum: a minus in front of the operand goes into the operator."""
+        positive = self.expressions.negated(value) if is_ours and text in ("+", "-") else None
+        if positive is None:
+            return BINARY[text](), self.expressions.operand(value)
+        return (ast.Sub() if text == "+" else ast.Add()), self.expressions.operand(positive)
+
+    def augment(self, stmt: Apply) -> ast.stmt:
+        of, (base, other) = self.expressions, stmt.args
+        assert isinstance(base, Var)
+        target = of.names[stmt.targets[0]]
+        operator, value = self.signed(stmt.op.text, other, is_own(stmt))
+        if of.names[base] == target:
+            return ast.AugAssign(ast.Name(target, ast.Store()), operator, value)
+        return ast.Assign([ast.Name(target, ast.Store())], ast.BinOp(of.operand(base), operator, value))
+
+    # ------------------------------------------------------------ copies
+
+    def copies(self, into: tuple[Var, ...], values: tuple[Operand, ...], in_loop: bool) -> list[ast.stmt]:
+        """Bind several variables at once: those that others still read come last, a ring in one assignment."""
+        of = self.expressions
+        pending: list[tuple[str, Operand, set[str]]] = []
+        for var, value in zip(into, values, strict=True):
+            if var not in of.names:
+                continue
+            if value == Const(UNBOUND):
+                if not in_loop:
+                    continue
+                value = Const(None)
+            if isinstance(value, Var) and value not in of.folds and of.names[value] == of.names[var]:
+                continue
+            pending.append((of.names[var], value, {of.names[leaf] for leaf in leaves_of((value,), of.folds)}))
+        out: list[ast.stmt] = []
+        while pending:
+            ready = next((i for i, (target, _, _) in enumerate(pending) if not _is_read(target, pending, i)), None)
+            if ready is None:
+                targets: list[ast.expr] = [ast.Name(target, ast.Store()) for target, _, _ in pending]
+                values_of = [of.operand(value) for _, value, _ in pending]
+                out.append(ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(values_of, ast.Load())))
+                break
+            target, value, _ = pending.pop(ready)
+            out.append(ast.Assign([ast.Name(target, ast.Store())], of.operand(value)))
+        return out
+
+    # ------------------------------------------------------------ branches
+
+    def conditional(self, stmt: If, in_loop: bool) -> list[ast.stmt]:
+        of = self.expressions
+        if stmt in self.conditionals:
+            if stmt.results[0] not in of.names:
+                return []
+            return list(self.assign(of.names[stmt.results[0]], of.conditional(stmt)))
+        then = self.block(stmt.then, stmt.results, in_loop)
+        orelse = self.block(stmt.orelse, stmt.results, in_loop)
+        return self.choice(stmt.cond, then, orelse)
+
+    def choice(self, cond: Operand, then: list[ast.stmt], orelse: list[ast.stmt]) -> list[ast.stmt]:
+        of = self.expressions
+        if not then and not orelse:
+            stmt = of.folds.get(cond) if isinstance(cond, Var) else None
+            return [] if stmt is None else [ast.Expr(of.operand(cond))]
+        if not then:
+            return [ast.If(of.negation(cond), orelse, [])]
+        return [ast.If(of.operand(cond), then, orelse)]
+
+    def branch(self, branch: Branch, into: tuple[Var, ...], in_loop: bool) -> list[ast.stmt]:
+        """The end of a loop's body or of a function: what leaves goes first, the rest follows without indentation."""
+        then, orelse = (self.block(arm, into, in_loop) for arm in (branch.then, branch.orelse))
+        leaves, others = ([type(end) for end in ends_of(arm)] for arm in (branch.then, branch.orelse))
+        is_left, is_other_left = Next not in leaves, Next not in others
+        of = self.expressions
+        if is_left and not (is_other_left and _is_shorter(orelse, then)):
+            return [ast.If(of.operand(branch.cond), then, []), *orelse]
+        if is_other_left:
+            return [ast.If(of.negation(branch.cond), orelse, []), *then]
+        return self.choice(branch.cond, then, orelse)
+
+    # ------------------------------------------------------------ loops
+
+    def loop(self, loop: Loop, in_loop: bool) -> list[ast.stmt]:
+        of = self.expressions
+        out = self.copies(loop.params, loop.inits, in_loop)
+        outer, self.exits = self.exits, loop.results
+        if loop.sources:
+            target, iterable = loop_header(loop.sources, of)
+            body = self.block(loop.body, loop.params, in_loop=True)
+            out.append(ast.For(target, iterable, body or [ast.Pass()], []))
+        else:
+            test, block = self.while_header(loop)
+            body = self.block(block, loop.params, in_loop=True)
+            out.append(ast.While(test, body or [ast.Pass()], []))
+        self.exits = outer
+        return out
+
+    def while_header(self, loop: Loop) -> tuple[ast.expr, Block]:
+        """The condition of a `while`, and the body behind it; True where the body decides."""
+        body, of = loop.body, self.expressions
+        if not body.stmts and isinstance(body.end, Branch):
+            if self.is_bare_exit(body.end.orelse, loop):
+                return of.operand(body.end.cond), body.end.then
+            if self.is_bare_exit(body.end.then, loop):
+                return of.negation(body.end.cond), body.end.orelse
+        return ast.Constant(True), body
+
+    def is_bare_exit(self, block: Block, loop: Loop) -> bool:
+        return not block.stmts and isinstance(block.end, Exit) and not self.copies(loop.results, operands_of(block.end), True)
+
+
+def comment_mark(number: int) -> str:
+    return f"__comment_{number}__"
+
+
+def _is_reverse(origin: Origin | None) -> bool:
+    return origin is not None and origin.column == -1
+
+
+def _same_line(a: Origin | None, b: Origin | None) -> bool:
+    return a is not None and b is not None and (a.file, a.line, a.text) == (b.file, b.line, b.text)
+
+
+def _is_read(target: str, pending: list[tuple[str, Operand, set[str]]], but: int) -> bool:
+    return any(target in reads for i, (_, _, reads) in enumerate(pending) if i != but)
+
+
+def _is_shorter(a: list[ast.stmt], b: list[ast.stmt]) -> bool:
+    return len(b) > _SHORT and len(a) <= _SHORT
+
+
+def _as_key(index: ast.expr) -> ast.expr:
+    """An index as an argument: a slice is written out."""
+    if isinstance(index, ast.Tuple):
+        return ast.Tuple([_as_key(part) for part in index.elts], ast.Load())
+    if isinstance(index, ast.Slice):
+        parts = [index.lower, index.upper, *([index.step] if index.step is not None else [])]
+        return ast.Call(name("slice"), [part if part is not None else ast.Constant(None) for part in parts], [])
+    return index
+
+
+def _numpy_add() -> object:
+    import numpy as np
+
+    return np.add

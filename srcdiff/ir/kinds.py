@@ -1,0 +1,255 @@
+"""Kinds: what is known of a value when a variant is compiled.
+
+    0.5            Number("float")
+    np.zeros((n, 1))   Array("float64", (n, 1))          n is a Dim, a small expression with a length as its value
+    [1.0, 2.0, …]      ListOf(Number("float"), n)
+
+A kind never holds a value of the user's. Facts about lengths are *asked* (`is_one`): the actual argument answers, and the
+answer is recorded, so that the guard of the variant tests it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+_opaque = itertools.count()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Dim:
+    """A length: the Python expression that gives it from the arguments, and what it is now.
+
+    `expr` is None where no argument tells (the length of `x[mask]`); `hint` is None where it is not known before the
+    program runs. `is_many` says that it is certainly not 1, whatever the arguments.
+    """
+
+    expr: str | None
+    hint: int | None
+    is_many: bool = False
+    serial: int = field(default_factory=lambda: next(_opaque))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dim):
+            return False
+        return self is other or (self.expr is not None and self.expr == other.expr)
+
+    def __hash__(self) -> int:
+        return hash(self.expr) if self.expr is not None else self.serial
+
+    def __repr__(self) -> str:
+        return self.expr if self.expr is not None else f"?{self.serial}"
+
+    def __add__(self, other: Length) -> Length:
+        return combine("+", self, other)
+
+    def __radd__(self, other: Length) -> Length:
+        return combine("+", other, self)
+
+    def __sub__(self, other: Length) -> Length:
+        return combine("-", self, other)
+
+    def __rsub__(self, other: Length) -> Length:
+        return combine("-", other, self)
+
+    def __mul__(self, other: Length) -> Length:
+        return combine("*", self, other)
+
+    def __rmul__(self, other: Length) -> Length:
+        return combine("*", other, self)
+
+    def __floordiv__(self, other: Length) -> Length:
+        return combine("//", self, other)
+
+    def __rfloordiv__(self, other: Length) -> Length:
+        return combine("//", other, self)
+
+
+Length = int | Dim
+
+_COMPUTE: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+}
+
+
+def combine(operator: str, a: Length, b: Length) -> Length:
+    """The length `a operator b`, folded where both are numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return _COMPUTE[operator](a, b)
+    if b == 0 and operator in "+-":
+        return a
+    if a == 0 and operator == "+":
+        return b
+    if operator == "*" and 1 in (a, b):
+        return b if a == 1 else a
+    if operator == "-" and a == b:
+        return 0
+    texts = [_operand(x) for x in (a, b)]
+    hints = [x if isinstance(x, int) else x.hint for x in (a, b)]
+    hint = None
+    if None not in hints and not (operator in "//%" and hints[1] == 0):
+        hint = _COMPUTE[operator](hints[0], hints[1])  # type: ignore[arg-type]
+    if None in texts:
+        return Dim(None, hint)
+    return Dim(f"{texts[0]} {operator} {texts[1]}", hint)
+
+
+def _operand(x: Length) -> str | None:
+    if isinstance(x, int):
+        return str(x)
+    return x.expr if x.expr is None or x.expr.isidentifier() or x.expr.endswith(("]", ")")) else f"({x.expr})"
+
+
+def opaque(*, is_many: bool = False) -> Dim:
+    """A length that only the run knows."""
+    return Dim(None, None, is_many)
+
+
+_facts: contextvars.ContextVar[dict[str, bool] | None] = contextvars.ContextVar("facts", default=None)
+
+
+@contextlib.contextmanager
+def recording_facts() -> Iterator[dict[str, bool]]:
+    """Collect the answers of `is_one`: expression of a length → whether it is 1."""
+    facts: dict[str, bool] = {}
+    token = _facts.set(facts)
+    try:
+        yield facts
+    finally:
+        _facts.reset(token)
+
+
+def is_one(length: Length) -> bool | None:
+    """Whether a length is 1; None where nothing tells. An argument's answer joins the guard."""
+    if isinstance(length, int):
+        return length == 1
+    if length.is_many:
+        return False
+    if length.expr is None or length.hint is None:
+        return None
+    facts = _facts.get()
+    if facts is not None:
+        facts[length.expr] = length.hint == 1
+    return length.hint == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A Python number: `type` is "float", "int", "bool" or "complex". An int may be known as a length."""
+
+    type: str
+    length: Length | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A NumPy array or scalar: its dtype's name, and the length of each axis (None: the number of axes is unknown)."""
+
+    dtype: str
+    dims: tuple[Length, ...] | None
+
+    @property
+    def ndim(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list whose length the run decides, of items of one kind."""
+
+    item: Kind
+    length: Length = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf:
+    """A tuple of known length that lives at run time (a shape, several results)."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Anything that carries no derivative: a string, None, a dtype, a container that is taken apart on entry."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A number or array of which nothing is known (the general form)."""
+
+
+Kind = Number | Array | ListOf | TupleOf | Opaque | Unknown
+
+FLOAT = Number("float")
+INT = Number("int")
+BOOL = Number("bool")
+
+
+def is_differentiable(kind: Kind) -> bool:
+    """Whether a value of this kind can carry a derivative: floats and complex numbers, and lists of them."""
+    match kind:
+        case Number(type):
+            return type in ("float", "complex")
+        case Array(dtype, _):
+            return dtype.startswith(("float", "complex"))
+        case ListOf(item, _):
+            return is_differentiable(item)
+        case Unknown():
+            return True
+        case _:
+            return False
+
+
+def is_scalar(kind: Kind) -> bool:
+    """A Python number, or an array without axes (NumPy's scalars)."""
+    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.dims == ())
+
+
+def join_dims(a: Length, b: Length) -> Length:
+    """The length of a value that is one or the other: the same, or one that only the run knows."""
+    if a == b:
+        return a
+    return opaque(is_many=is_one(a) is False and is_one(b) is False)
+
+
+def join(a: Kind, b: Kind) -> Kind | None:
+    """The kind of a value that is one or the other; None where no single kind fits."""
+    if a == b:
+        return a if not isinstance(a, Number) or a.length == getattr(b, "length", None) else replace(a, length=None)
+    match a, b:
+        case Number(s), Number(t):
+            order = ["bool", "int", "float", "complex"]
+            return Number(max(s, t, key=order.index))
+        case Array(s, dims), Array(t, others):
+            dtype = s if s == t else _wider(s, t)
+            if dims is None or others is None or len(dims) != len(others):
+                return Array(dtype, None)
+            return Array(dtype, tuple(join_dims(x, y) for x, y in zip(dims, others)))
+        case (Number(t), Array(dtype, ())) | (Array(dtype, ()), Number(t)):
+            return Array(dtype if t in ("float", "int", "bool") and dtype.startswith("float") else "float64", ())
+        case Number() | Array(), Array() | Number():
+            array = a if isinstance(a, Array) else b
+            assert isinstance(array, Array)
+            return Array(array.dtype, None)
+        case ListOf(item, n), ListOf(other, m):
+            joined = join(item, other)
+            return None if joined is None else ListOf(joined, join_dims(n, m))
+        case (Unknown(), Number() | Array() | Unknown()) | (Number() | Array(), Unknown()):
+            return Unknown()
+        case _:
+            return None
+
+
+def _wider(s: str, t: str) -> str:
+    import numpy as np
+
+    return np.promote_types(s, t).name

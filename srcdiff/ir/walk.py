@@ -1,0 +1,267 @@
+"""Traversal of the IR: what a node reads, binds and holds, and rebuilding it with other operands.
+
+    stmt = t = item(x, (i, SliceOf(1, n, None)))       vars_of(stmt.args) → x, i, n
+
+Whatever reads or rewrites operands goes through here, so that a new sort of operand has one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from srcdiff.errors import InternalError
+from srcdiff.ir.nodes import (
+    Apply,
+    Atom,
+    Block,
+    Branch,
+    Const,
+    DictDisplay,
+    End,
+    Exit,
+    Free,
+    Function,
+    If,
+    ListDisplay,
+    Loop,
+    Next,
+    Operand,
+    Range,
+    RecordDisplay,
+    Ref,
+    Return,
+    SliceOf,
+    Source,
+    Stmt,
+    Var,
+    Yield,
+)
+
+
+def atoms_of(operands: Iterable[Operand]) -> Iterator[Atom]:
+    """The atoms of operands, from left to right."""
+    for operand in operands:
+        match operand:
+            case Var() | Const() | Free() | Ref():
+                yield operand
+            case _:
+                yield from atoms_of(parts_of(operand))
+
+
+def vars_of(operands: Iterable[Operand]) -> list[Var]:
+    """The variables that operands read, from left to right, as often as they are read."""
+    found: list[Var] = []
+    for operand in operands:
+        if type(operand) is Var:
+            found.append(operand)
+        elif not isinstance(operand, (Const, Free, Ref)):
+            found += vars_of(parts_of(operand))
+    return found
+
+
+def parts_of(operand: Operand) -> tuple[Operand, ...]:
+    """The operands that an operand consists of; none for an atom."""
+    match operand:
+        case Var() | Const() | Free() | Ref():
+            return ()
+        case tuple():
+            return operand
+        case SliceOf(start, stop, step):
+            return start, stop, step
+        case ListDisplay(items) | DictDisplay(_, items):
+            return items
+        case RecordDisplay(cls, _, items):
+            return cls, *items
+        case _:
+            raise InternalError(f"not an operand: {operand!r}")
+
+
+def operands_of(node: Stmt | End) -> tuple[Operand, ...]:
+    """What a statement or the end of a block itself reads, without its blocks, in the order of evaluation."""
+    match node:
+        case Apply(_, _, args, kwargs):
+            return args if not kwargs else (*args, *(value for _, value in kwargs))
+        case If(cond) | Branch(cond):
+            return (cond,)
+        case Loop(sources, _, inits):
+            return (*inits, *(atom for source in sources for atom in source_atoms(source)))
+        case Yield(values) | Next(values) | Exit(values):
+            return values
+        case Return(value):
+            return (value,)
+        case _:
+            raise InternalError(f"not a statement: {node!r}")
+
+
+def source_atoms(source: Source) -> tuple[Atom, ...]:
+    """What a loop's header reads."""
+    match source.iterable:
+        case Range(start, None, step):
+            return start, step
+        case Range(start, stop, step):
+            assert stop is not None
+            return start, stop, step
+        case atom:
+            return (atom,)
+
+
+def source_targets(source: Source) -> tuple[Var, ...]:
+    return source.target if isinstance(source.target, tuple) else (source.target,)
+
+
+def bound_by(stmt: Stmt) -> tuple[Var, ...]:
+    """The variables that a statement binds for what follows it."""
+    return stmt.targets if isinstance(stmt, Apply) else stmt.results
+
+
+def blocks_of(node: Stmt | End) -> tuple[Block, ...]:
+    match node:
+        case If(_, then, orelse) | Branch(_, then, orelse):
+            return then, orelse
+        case Loop(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def ends_of(block: Block) -> Iterator[End]:
+    """The leaves of a loop's body: the ends that are no Branch."""
+    if isinstance(block.end, Branch):
+        yield from ends_of(block.end.then)
+        yield from ends_of(block.end.orelse)
+    else:
+        yield block.end
+
+
+def statements_of(block: Block) -> Iterator[Stmt]:
+    """All statements of a block, those of its blocks included, from top to bottom."""
+    for stmt in block.stmts:
+        yield stmt
+        for inner in blocks_of(stmt):
+            yield from statements_of(inner)
+    for inner in blocks_of(block.end):
+        yield from statements_of(inner)
+
+
+def variables_of(function: Function) -> Iterator[Var]:
+    """All variables, in the order of their binding."""
+    for parameter in function.params:
+        yield parameter.var
+    yield from variables_in(function.body)
+
+
+def variables_in(block: Block) -> Iterator[Var]:
+    for stmt in block.stmts:
+        if isinstance(stmt, Loop):
+            yield from stmt.params
+            for source in stmt.sources:
+                yield from source_targets(source)
+        for inner in blocks_of(stmt):
+            yield from variables_in(inner)
+        yield from bound_by(stmt)
+    for inner in blocks_of(block.end):
+        yield from variables_in(inner)
+
+
+# ------------------------------------------------------------ rebuilding
+
+Rename = Callable[[Var], Operand]
+
+
+def map_operand(operand: Operand, rename: Rename) -> Operand:
+    """The operand with each variable replaced; itself where nothing changes."""
+    if type(operand) is Var:
+        return rename(operand)
+    match operand:
+        case Const() | Free() | Ref():
+            return operand
+        case tuple():
+            items = map_operands(operand, rename)
+            return operand if items is operand else items
+        case SliceOf(start, stop, step):
+            return SliceOf(map_operand(start, rename), map_operand(stop, rename), map_operand(step, rename))
+        case ListDisplay(items):
+            return ListDisplay(map_operands(items, rename))
+        case DictDisplay(keys, items):
+            return DictDisplay(keys, map_operands(items, rename))
+        case RecordDisplay(cls, fields, items):
+            return RecordDisplay(cls, fields, map_operands(items, rename))
+        case _:
+            raise InternalError(f"not an operand: {operand!r}")
+
+
+def map_operands(operands: tuple[Operand, ...], rename: Rename) -> tuple[Operand, ...]:
+    mapped = tuple(map_operand(operand, rename) for operand in operands)
+    return operands if all(a is b for a, b in zip(mapped, operands)) else mapped
+
+
+def map_atom(atom: Atom, rename: Rename) -> Atom:
+    new = rename(atom) if isinstance(atom, Var) else atom
+    if not isinstance(new, (Var, Const, Free, Ref)):
+        raise InternalError(f"an atom is needed in place of {atom!r}, not {new!r}")
+    return new
+
+
+def map_source(source: Source, rename: Rename) -> Source:
+    iterable: Range | Atom
+    match source.iterable:
+        case Range(start, stop, step):
+            mapped = None if stop is None else map_atom(stop, rename)
+            iterable = Range(map_atom(start, rename), mapped, map_atom(step, rename))
+        case atom:
+            iterable = map_atom(atom, rename)
+    return Source(source.target, iterable, source.is_reversed)
+
+
+def map_stmt(stmt: Stmt, rename: Rename) -> Stmt:
+    """The statement with the variables that it reads replaced, in its blocks too; it binds what it bound."""
+    match stmt:
+        case Apply(targets, op, args, kwargs, origin):
+            new_args = map_operands(args, rename)
+            new_kwargs = tuple((name, map_operand(value, rename)) for name, value in kwargs)
+            if new_args is args and all(a[1] is b[1] for a, b in zip(new_kwargs, kwargs)):
+                return stmt
+            return Apply(targets, op, new_args, new_kwargs, origin)
+        case If(cond, then, orelse, results, origin):
+            return If(map_atom(cond, rename), map_block(then, rename), map_block(orelse, rename), results, origin)
+        case Loop(sources, params, inits, body, results, origin):
+            mapped = tuple(map_source(source, rename) for source in sources)
+            return Loop(mapped, params, map_operands(inits, rename), map_block(body, rename), results, origin)
+        case _:
+            raise InternalError(f"not a statement: {stmt!r}")
+
+
+def map_block(block: Block, rename: Rename) -> Block:
+    return Block(tuple(map_stmt(stmt, rename) for stmt in block.stmts), map_end(block.end, rename))
+
+
+def map_end(end: End, rename: Rename) -> End:
+    match end:
+        case Yield(values):
+            return Yield(map_operands(values, rename))
+        case Next(values):
+            return Next(map_operands(values, rename))
+        case Exit(values):
+            return Exit(map_operands(values, rename))
+        case Branch(cond, then, orelse):
+            return Branch(map_atom(cond, rename), map_block(then, rename), map_block(orelse, rename))
+        case Return(value):
+            return Return(map_operand(value, rename))
+        case _:
+            raise InternalError(f"not the end of a block: {end!r}")
+
+
+def substitute_block(block: Block, mapping: Mapping[Var, Operand]) -> Block:
+    """The block with variables replaced by operands."""
+    return map_block(block, lambda var: mapping.get(var, var)) if mapping else block
+
+
+def with_end(block: Block, replace: Callable[[End], Block | End]) -> Block:
+    """The block with the leaves of its tree replaced, each by another end or by a block that goes on."""
+    if isinstance(block.end, Branch):
+        then, orelse = with_end(block.end.then, replace), with_end(block.end.orelse, replace)
+        return Block(block.stmts, Branch(block.end.cond, then, orelse))
+    new = replace(block.end)
+    if isinstance(new, Block):
+        return Block((*block.stmts, *new.stmts), new.end)
+    return Block(block.stmts, new)

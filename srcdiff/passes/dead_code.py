@@ -1,0 +1,184 @@
+"""Drop what nothing reads.
+
+    a = exp(x)                           b = exp(y)
+    b = exp(y)                    →      return b
+    for … carrying n from 0:
+        n_1 = add(n, 1); next n_1
+    return b
+
+Statements with an effect stay. A carried value that is read only to compute its own next value goes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from srcdiff.errors import InternalError
+from srcdiff.ir.nodes import (
+    Apply,
+    Block,
+    Branch,
+    End,
+    Exit,
+    Function,
+    If,
+    Loop,
+    Next,
+    Operand,
+    Return,
+    Stmt,
+    Var,
+    Yield,
+)
+from srcdiff.ir.walk import ends_of, operands_of, vars_of
+
+
+def has_effect(stmt: Apply) -> bool:
+    return stmt.op.has_effect or stmt.op.style in ("effect", "assert")
+
+
+def drop_dead_code(function: Function) -> Function:
+    """The function without the statements, results and carried values that it doesn't need."""
+    return Function(function.name, function.params, drop_dead_code_in(function.body), function.docstring)
+
+
+def drop_dead_code_in(block: Block) -> Block:
+    """The same for a block by itself: all that its end reads is needed."""
+    marks = _Marks()
+    marks.block(block)
+    marks.run()
+    return _sweep_block(block, marks)
+
+
+class _Marks:
+    """What is needed: variables, and statements that hold an effect."""
+
+    def __init__(self) -> None:
+        self.needs: dict[Var, tuple[Operand, ...]] = {}
+        self.holder: dict[Var, If | Loop] = {}
+        self.parent: dict[Stmt, If | Loop | None] = {}
+        self.needed: set[Var] = set()
+        self.kept: set[Stmt] = set()
+        self.todo: list[Operand] = []
+
+    def block(self, block: Block) -> None:
+        self.statements(block, None)
+        self.whole_end(block.end)
+
+    def whole_end(self, end: End) -> None:
+        self.todo += operands_of(end)
+        if isinstance(end, Branch):
+            for inner in (end.then, end.orelse):
+                self.statements(inner, None)
+                self.whole_end(inner.end)
+
+    def statements(self, block: Block, parent: If | Loop | None) -> None:
+        for stmt in block.stmts:
+            self.parent[stmt] = parent
+            match stmt:
+                case Apply(targets):
+                    for target in targets:
+                        self.needs[target] = operands_of(stmt)
+                    if has_effect(stmt):
+                        self.todo += operands_of(stmt)
+                        self.keep(stmt)
+                case If(_, then, orelse, results):
+                    self.statements(then, stmt)
+                    self.statements(orelse, stmt)
+                    for i, result in enumerate(results):
+                        self.holder[result] = stmt
+                        self.needs[result] = (_yielded(then, i), _yielded(orelse, i))
+                case Loop():
+                    self.loop(stmt)
+                case _:
+                    raise InternalError(f"not a statement: {stmt!r}")
+
+    def loop(self, loop: Loop) -> None:
+        self.leaves(loop.body, loop)
+        ends = list(ends_of(loop.body))
+        for i, (param, result) in enumerate(zip(loop.params, loop.results)):
+            self.holder[param] = self.holder[result] = loop
+            exits = tuple(end.values[i] for end in ends if isinstance(end, Exit))
+            nexts = tuple(end.values[i] for end in ends if isinstance(end, Next))
+            self.needs[param] = (loop.inits[i], *nexts, *exits)
+            self.needs[result] = (param,)
+
+    def leaves(self, block: Block, loop: Loop) -> None:
+        self.statements(block, loop)
+        if isinstance(block.end, Branch):
+            self.leaves(block.end.then, loop)
+            self.leaves(block.end.orelse, loop)
+
+    def keep(self, stmt: Stmt | None) -> None:
+        """Mark a statement and those around it, with what decides whether they run."""
+        while stmt is not None and stmt not in self.kept:
+            self.kept.add(stmt)
+            if isinstance(stmt, If):
+                self.todo.append(stmt.cond)
+            elif isinstance(stmt, Loop):
+                self.todo += operands_of(stmt)[len(stmt.inits) :]
+                self.todo += _conditions(stmt.body)
+            stmt = self.parent[stmt]
+
+    def run(self) -> None:
+        while self.todo:
+            for var in vars_of((self.todo.pop(),)):
+                if var not in self.needed:
+                    self.needed.add(var)
+                    self.todo += self.needs.get(var, ())
+                    self.keep(self.holder.get(var))
+
+
+def _conditions(block: Block) -> Iterable[Operand]:
+    if isinstance(block.end, Branch):
+        yield block.end.cond
+        yield from _conditions(block.end.then)
+        yield from _conditions(block.end.orelse)
+
+
+def _yielded(arm: Block, i: int) -> Operand:
+    if not isinstance(arm.end, Yield):
+        raise InternalError(f"an arm ends in {arm.end!r}")
+    return arm.end.values[i]
+
+
+def _sweep_block(block: Block, marks: _Marks, keep: tuple[int, ...] | None = None) -> Block:
+    stmts: list[Stmt] = []
+    for stmt in block.stmts:
+        match stmt:
+            case Apply(targets):
+                if stmt in marks.kept or any(target in marks.needed for target in targets):
+                    stmts.append(stmt)
+            case If(cond, then, orelse, results, origin) if stmt in marks.kept:
+                places = _places(marks, results)
+                chosen = tuple(results[i] for i in places)
+                arms = _sweep_block(then, marks, places), _sweep_block(orelse, marks, places)
+                stmts.append(If(cond, *arms, chosen, origin))
+            case Loop(sources, params, inits, body, results, origin) if stmt in marks.kept:
+                places = _places(marks, params)
+                new_params, new_results = tuple(params[i] for i in places), tuple(results[i] for i in places)
+                new_body = _sweep_block(body, marks, places)
+                stmts.append(Loop(sources, new_params, tuple(inits[i] for i in places), new_body, new_results, origin))
+            case _:
+                pass
+    return Block(tuple(stmts), _sweep_end(block.end, marks, keep))
+
+
+def _places(marks: _Marks, variables: tuple[Var, ...]) -> tuple[int, ...]:
+    return tuple(i for i, var in enumerate(variables) if var in marks.needed)
+
+
+def _sweep_end(end: End, marks: _Marks, keep: tuple[int, ...] | None) -> End:
+    match end:
+        case Branch(cond, then, orelse):
+            return Branch(cond, _sweep_block(then, marks, keep), _sweep_block(orelse, marks, keep))
+        case Yield(values) if keep is not None:
+            return Yield(tuple(values[i] for i in keep))
+        case Next(values) if keep is not None:
+            return Next(tuple(values[i] for i in keep))
+        case Exit(values) if keep is not None:
+            return Exit(tuple(values[i] for i in keep))
+        case Return() | Yield() | Next() | Exit():
+            return end
+        case _:
+            raise InternalError(f"not the end of a block: {end!r}")

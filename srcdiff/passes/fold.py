@@ -1,0 +1,305 @@
+"""Put a temporary that is read once back into the expression that reads it.
+
+    t1 = matmul(X, w)
+    t2 = add(t1, b)                  r = (X @ w + b) - y        as the text will be: the program holds `r = sub(t2, y)`
+    r = sub(t2, y)            →                                 and `folds` says what t1 and t2 stand for
+
+What the user named stays a statement. Nothing moves into a loop, past a write to what it reads, or past an effect that
+could change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from srcdiff.analysis.liveness import Folds
+from srcdiff.analysis.ownership import Ownership
+from srcdiff.errors import InternalError
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Block,
+    Branch,
+    Const,
+    End,
+    Free,
+    Function,
+    If,
+    Loop,
+    Operand,
+    Ref,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import bound_by, operands_of, parts_of, source_targets, vars_of
+from srcdiff.passes.dead_code import has_effect
+from srcdiff.passes.place import VERSIONS, Placed, written_by
+
+_EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect"])
+_FLAT = frozenset(["attribute", "item", "display", "copy", "unary"])
+_WIDTH, _DEPTH = 84, 6
+_USERS_WIDTH, _USERS_DEPTH = 240, 24
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A program without its folded statements; `conditionals` are the Ifs that print as `a if c else b`."""
+
+    function: Function
+    folds: Folds
+    conditionals: frozenset[If]
+
+
+def fold(placed: Placed, renamed: frozenset[Var] = frozenset()) -> Folded:
+    """Fold a placed program; `renamed` are variables of the user's that could not keep their name anyway."""
+    folding = _Folding(placed.ownership, renamed)
+    folding.count(placed.function.body)
+    folding.block(placed.function.body, 0)
+    body = _sweep(placed.function.body, folding.folds)
+    return Folded(replace(placed.function, body=body), folding.folds, frozenset(folding.conditionals))
+
+
+@dataclass(slots=True)
+class _Expression:
+    """What a temporary stands for: its statement, where that stands, and the size and contents of its text."""
+
+    stmt: Apply | If
+    position: int
+    loop: int
+    width: int
+    depth: int
+    leaves: list[Var]
+    reads_memory: bool
+    has_effect: bool = False
+
+
+@dataclass
+class _Folding:
+    ownership: Ownership
+    renamed: frozenset[Var]
+    folds: dict[Var, Apply | If] = field(default_factory=dict)
+    conditionals: set[If] = field(default_factory=set)
+    uses: dict[Var, int] = field(default_factory=dict)
+    expressions: dict[Var, _Expression] = field(default_factory=dict)
+    position: int = 0
+    loops: int = 0
+    last_effect: int = -1
+    last_write: dict[int, int] = field(default_factory=dict)
+    last_bind: dict[str, int] = field(default_factory=dict)
+
+    def count(self, block: Block) -> None:
+        for node in (*block.stmts, block.end):
+            for var in vars_of(operands_of(node)):
+                self.uses[var] = self.uses.get(var, 0) + 1
+            match node:
+                case If(_, then, orelse) | Branch(_, then, orelse):
+                    self.count(then)
+                    self.count(orelse)
+                case Loop(body=body):
+                    self.count(body)
+                case _:
+                    pass
+
+    # ------------------------------------------------------------ the walk
+
+    def block(self, block: Block, loop: int) -> None:
+        for stmt in block.stmts:
+            self.position += 1
+            match stmt:
+                case Apply():
+                    self.apply(stmt, loop)
+                case If():
+                    self.conditional(stmt, loop)
+                case Loop():
+                    self.loop(stmt, loop)
+                case _:
+                    raise InternalError(f"not a statement: {stmt!r}")
+        self.position += 1
+        self.end(block.end, loop)
+
+    def end(self, end: End, loop: int) -> None:
+        self.fold_each(operands_of(end), loop)
+        if isinstance(end, Branch):
+            self.block(end.then, loop)
+            self.block(end.orelse, loop)
+
+    def apply(self, stmt: Apply, loop: int) -> None:
+        target = stmt.targets[0] if len(stmt.targets) == 1 else None
+        may_fold = target is not None and self.is_temporary(target) and stmt.op.style in _EXPRESSIONS
+        expression = self.expression(stmt, loop)
+        if may_fold and target is not None:
+            self.expressions[target] = expression
+        else:
+            self.bind(stmt.targets)
+        if has_effect(stmt):
+            self.last_effect = self.position
+        for written in written_by(stmt):
+            for site in self.ownership.of(written).own:
+                self.last_write[site] = self.position
+
+    def is_temporary(self, var: Var) -> bool:
+        return self.uses.get(var) == 1 and (not var.is_users or var in self.renamed)
+
+    def bind(self, variables: tuple[Var, ...]) -> None:
+        for var in variables:
+            self.last_bind[var.hint] = self.position
+
+    def conditional(self, stmt: If, loop: int) -> None:
+        self.fold_each((stmt.cond,), loop)
+        self.block(stmt.then, loop)
+        self.block(stmt.orelse, loop)
+        self.position += 1
+        expression = self.conditional_expression(stmt, loop) if len(stmt.results) == 1 else None
+        if expression is not None:
+            self.conditionals.add(stmt)
+            if self.is_temporary(stmt.results[0]):
+                self.expressions[stmt.results[0]] = expression
+                return
+        self.bind(stmt.results)
+
+    def loop(self, stmt: Loop, loop: int) -> None:
+        self.fold_each(operands_of(stmt), loop)
+        self.bind(stmt.params)
+        for source in stmt.sources:
+            self.bind(source_targets(source))
+        self.loops += 1
+        self.block(stmt.body, self.loops)
+        self.position += 1
+        self.bind(stmt.results)
+
+    # ------------------------------------------------------------ expressions
+
+    def expression(self, stmt: Apply, loop: int) -> _Expression:
+        """The expression of a statement, with what of its operands can be folded into it."""
+        is_users = stmt.origin is not None and stmt.origin.column >= 0
+        width, depth = (_USERS_WIDTH, _USERS_DEPTH) if is_users else (_WIDTH, _DEPTH)
+        operands = operands_of(stmt)
+        is_lazy = stmt.op.style == "binary" and stmt.op.text in ("and", "or")
+        is_version = stmt.op.style in VERSIONS or stmt.op.style == "augment"
+        if stmt.op.style == "display":
+            self.fold_each(operands, loop)
+        else:
+            room = width - len(stmt.op.text) - sum(_width(operand) for operand in operands)
+            for operand in operands[1:] if is_version else operands:
+                for var in vars_of((operand,)):
+                    if not (is_lazy and self.is_effect(var)):
+                        room -= self.fold(var, loop, room, depth)
+        return self.measured(stmt, operands, loop)
+
+    def measured(self, stmt: Apply | If, operands: tuple[Operand, ...], loop: int) -> _Expression:
+        style = stmt.op.style if isinstance(stmt, Apply) else "if"
+        width, depth = len(stmt.op.text) + 3 if isinstance(stmt, Apply) else 10, 0
+        leaves: list[Var] = []
+        memory = False
+        effect = isinstance(stmt, Apply) and has_effect(stmt)
+        for operand in operands:
+            width += _width(operand) + 2
+            memory = memory or (type(operand) is Free)
+            for var in vars_of((operand,)):
+                inner = self.expressions[var] if var in self.folds else None
+                if inner is None:
+                    leaves.append(var)
+                    memory = memory or bool(self.ownership.memory[var].reached)
+                else:
+                    leaves += inner.leaves
+                    width += inner.width - len(var.hint)
+                    depth = max(depth, inner.depth)
+                    memory = memory or inner.reads_memory
+                    effect = effect or inner.has_effect
+        return _Expression(stmt, self.position, loop, width, depth + (style not in _FLAT), leaves, memory, effect)
+
+    def conditional_expression(self, stmt: If, loop: int) -> _Expression | None:
+        """An If as `a if c else b`: one result, nothing but expressions in its arms, and not what the user wrote as a statement."""
+        result = stmt.results[0]
+        values = [operands_of(stmt.then.end)[0], operands_of(stmt.orelse.end)[0]]
+        if not all(self.is_folded(inner) for arm in (stmt.then, stmt.orelse) for inner in arm.stmts):
+            return None
+        if Const(UNBOUND) in values or any(isinstance(value, Var) and value.hint == result.hint for value in values):
+            return None
+        if result.is_users and stmt.origin is not None and stmt.origin.text.lstrip().startswith(("if ", "if(", "elif")):
+            return None
+        expression = self.measured(stmt, (values[0], stmt.cond, values[1]), loop)
+        return None if expression.width > _WIDTH or expression.has_effect else expression
+
+    def is_folded(self, stmt: Stmt) -> bool:
+        return any(var in self.folds for var in bound_by(stmt))
+
+    def fold_each(self, operands: tuple[Operand, ...], loop: int) -> None:
+        """Fold into operands that stand by themselves: each has a line's room."""
+        for operand in operands:
+            for var in vars_of((operand,)):
+                self.fold(var, loop, _USERS_WIDTH if self.is_of_users(var) else _WIDTH, _USERS_DEPTH)
+
+    def is_of_users(self, var: Var) -> bool:
+        expression = self.expressions.get(var)
+        return expression is not None and expression.stmt.origin is not None and expression.stmt.origin.column >= 0
+
+    def is_effect(self, var: Var) -> bool:
+        expression = self.expressions.get(var)
+        return expression is not None and expression.has_effect
+
+    def fold(self, var: Var, loop: int, room: int, depth: int) -> int:
+        """Fold a variable where it is read if that is possible; how much longer the text gets."""
+        expression = self.expressions.get(var)
+        if expression is None:
+            return 0
+        more = expression.width - len(var.hint)
+        fits = more <= max(room, 0) and expression.depth < depth
+        if fits and expression.loop == loop and self.may_move(expression):
+            self.folds[var] = expression.stmt
+            return more
+        self.last_bind[var.hint] = max(self.last_bind.get(var.hint, -1), expression.position)
+        return 0
+
+    def may_move(self, expression: _Expression) -> bool:
+        """Whether an expression means the same here as where it stands."""
+        since = expression.position
+        if expression.has_effect:
+            return since == self.position - 1
+        if expression.reads_memory and self.last_effect > since:
+            return False
+        return all(self.last_bind.get(leaf.hint, -1) <= since and self.last_write_of(leaf) <= since for leaf in expression.leaves)
+
+    def last_write_of(self, var: Var) -> int:
+        return max((self.last_write.get(site, -1) for site in self.ownership.memory[var].reached), default=-1)
+
+
+def _width(operand: Operand) -> int:
+    match operand:
+        case Var(hint):
+            return len(hint)
+        case Const(value):
+            return len(repr(value))
+        case Free(text):
+            return len(text)
+        case Ref(_, text):
+            return len(text) or 8
+        case _:
+            return sum(_width(part) + 2 for part in parts_of(operand))
+
+
+# ------------------------------------------------------------ the rest of the program
+
+
+def _sweep(block: Block, folds: Folds) -> Block:
+    stmts: list[Stmt] = []
+    for stmt in block.stmts:
+        match stmt:
+            case Apply(targets):
+                if not any(target in folds for target in targets):
+                    stmts.append(stmt)
+            case If(_, then, orelse, results):
+                if not any(result in folds for result in results):
+                    stmts.append(stmt if not (then.stmts or orelse.stmts) else _swept_if(stmt, folds))
+            case Loop(body=body):
+                stmts.append(replace(stmt, body=_sweep(body, folds)))
+            case _:
+                raise InternalError(f"not a statement: {stmt!r}")
+    end = block.end
+    if isinstance(end, Branch):
+        end = Branch(end.cond, _sweep(end.then, folds), _sweep(end.orelse, folds))
+    return Block(tuple(stmts), end)
+
+
+def _swept_if(stmt: If, folds: Folds) -> If:
+    return replace(stmt, then=_sweep(stmt.then, folds), orelse=_sweep(stmt.orelse, folds))

@@ -1,0 +1,318 @@
+"""Decide what happens in place: a new version of an array or list takes the old one's memory where nothing else reads it.
+
+    u_1 = index_set(u, 0, v)        u dead, made here:  index_set(u, 0, v)      prints  u[0] = v
+                                    otherwise:          u_1 = copy(u); index_set(u_1, 0, v)
+    x_1 = add(x, e)                 x dead, made here:  augment(x, e)           prints  x += e
+    return x, x                     return x, copy(x)
+
+After this pass a version (`index_add`, `append`, `augment` …) writes into the memory of its first argument. Whatever is
+not certain is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from srcdiff.analysis.liveness import Backward
+from srcdiff.analysis.ownership import Ownership
+from srcdiff.errors import InternalError
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf
+from srcdiff.ir.nodes import (
+    Apply,
+    Block,
+    Branch,
+    End,
+    Free,
+    Function,
+    If,
+    ListDisplay,
+    Loop,
+    Op,
+    Operand,
+    Origin,
+    Ref,
+    Return,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import map_block, map_end, map_stmt, operands_of, parts_of, vars_of
+from srcdiff.passes.augment import augmentable, augmented
+
+VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
+"""The styles that make a new version of their first argument."""
+
+_MAP = Op("map", "call", "map", map)
+_TUPLE = Op("tuple", "call", "tuple", tuple)
+_LIST = Op("list", "call", "list", list)
+_NUMPY_COPY = Op("numpy_copy", "call", "np.copy", np.copy)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A program whose versions are written in place, and the memory of its variables."""
+
+    function: Function
+    ownership: Ownership
+
+
+def place(function: Function) -> Placed:
+    guarded = _Guard()
+    body = guarded.block(function.body)
+    function = replace(function, body=body)
+    ownership = Ownership(function)
+    decisions = _Decisions(ownership, guarded.copy_of)
+    decisions.run(function)
+    rewrite = _Rewrite(ownership, decisions)
+    return Placed(replace(function, body=rewrite.block(function.body)), ownership)
+
+
+# ------------------------------------------------------------ a copy before each version
+
+
+@dataclass
+class _Guard:
+    """Put a copy before each version, and before each loop whose carried value gets one.
+
+    `copy_of` gives for each version, and for each copy before a loop, the copy that may be dropped.
+    """
+
+    wants: set[Var] = field(default_factory=set)
+    copy_of: dict[Apply, Apply] = field(default_factory=dict)
+
+    def block(self, block: Block) -> Block:
+        end = self.end(block.end)
+        backwards: list[Stmt] = []
+        for stmt in reversed(block.stmts):
+            backwards += reversed(self.stmt(stmt))
+        return Block(tuple(reversed(backwards)), end)
+
+    def end(self, end: End) -> End:
+        if isinstance(end, Branch):
+            return Branch(end.cond, self.block(end.then), self.block(end.orelse))
+        return end
+
+    def stmt(self, stmt: Stmt) -> list[Stmt]:
+        match stmt:
+            case Apply(targets, op, args, kwargs, origin) if op.style in VERSIONS:
+                copy = self.copied(args[0], targets[0], origin)
+                version = Apply(targets, op, (copy.targets[0], *args[1:]), kwargs, origin)
+                self.copy_of[version] = copy
+                return [copy, version]
+            case Apply(targets, op, args):
+                if op.style == "copy" and targets[0] in self.wants:
+                    self.want(args[0])
+                return [stmt]
+            case If(cond, then, orelse, results, origin):
+                for i, result in enumerate(results):
+                    if result in self.wants:
+                        self.want(operands_of(then.end)[i])
+                        self.want(operands_of(orelse.end)[i])
+                return [If(cond, self.block(then), self.block(orelse), results, origin)]
+            case Loop():
+                return self.loop(stmt)
+            case _:
+                raise InternalError(f"not a statement: {stmt!r}")
+
+    def loop(self, loop: Loop) -> list[Stmt]:
+        self.wants.update(param for param, result in zip(loop.params, loop.results) if result in self.wants)
+        body = self.block(loop.body)
+        copies: list[Stmt] = []
+        inits = list(loop.inits)
+        for i, param in enumerate(loop.params):
+            if param in self.wants and isinstance(inits[i], (Var, Free, Ref)):
+                copy = self.copied(inits[i], param, loop.origin)
+                self.copy_of[copy] = copy
+                copies.append(copy)
+                inits[i] = copy.targets[0]
+        return [*copies, replace(loop, inits=tuple(inits), body=body)]
+
+    def want(self, operand: Operand) -> None:
+        if isinstance(operand, Var):
+            self.wants.add(operand)
+
+    def copied(self, operand: Operand, like: Var, origin: Origin | None) -> Apply:
+        self.want(operand)
+        target = Var(like.hint, like.kind, like.is_users)
+        if not isinstance(operand, (Var, Free, Ref)):
+            return Apply((target,), ops.DISPLAY, (operand,), (), origin)
+        op = _LIST if isinstance(operand.kind, ListOf) else ops.ARRAY_COPY
+        return Apply((target,), op, (operand,), (), origin)
+
+
+# ------------------------------------------------------------ which copies are not needed
+
+
+class _Decisions(Backward):
+    """Which copies may be dropped, and which sums may be added in place.
+
+    `users` counts for each site the live variables that reach it.
+    """
+
+    def __init__(self, ownership: Ownership, copy_of: dict[Apply, Apply]) -> None:
+        super().__init__({})
+        self.ownership = ownership
+        self.copy_of = copy_of
+        self.users: dict[int, int] = {}
+        self.dropped: set[Apply] = set()
+        self.augmented: dict[Apply, Apply] = {}
+
+    def add(self, var: Var) -> None:
+        super().add(var)
+        for site in self.ownership.memory[var].reached:
+            self.users[site] = self.users.get(site, 0) + 1
+
+    def discard(self, var: Var) -> None:
+        super().discard(var)
+        for site in self.ownership.memory[var].reached:
+            self.users[site] -= 1
+
+    def at_apply(self, stmt: Apply) -> None:
+        copy = self.copy_of.get(stmt)
+        if copy is not None:
+            if self.may_overwrite(copy.args[0]) and (copy is stmt or self.is_apart(copy.args[0], stmt)):
+                self.dropped.add(copy)
+        elif augmentable(stmt):
+            for order in augmented(stmt):
+                if self.may_overwrite(order.args[0]):
+                    self.augmented[stmt] = order
+                    break
+
+    def may_overwrite(self, operand: Operand) -> bool:
+        """Whether a value is the function's own, dead, and no live value shares its memory."""
+        if not isinstance(operand, Var) or operand in self.live or not self.ownership.owns(operand):
+            return False
+        return not any(self.users.get(site) for site in self.ownership.memory[operand].own)
+
+    def is_apart(self, base: Operand, stmt: Apply) -> bool:
+        """Whether what a version reads beside its base is apart from it. NumPy itself minds overlap behind a basic index."""
+        own = self.ownership.of(base).own
+        read = list(stmt.args[1:])
+        if stmt.op.style in ("index_add", "index_set") and isinstance(stmt.targets[0].kind, Array) and _is_basic(read[0]):
+            del read[1]
+        return all(own.isdisjoint(self.ownership.of(var).reached) for var in vars_of(read))
+
+
+def _is_basic(index: Operand) -> bool:
+    """Whether an index consists of places and slices, without arrays or lists of places."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(not isinstance(part, ListDisplay) and isinstance(getattr(part, "kind", Number("int")), (Number, Opaque)) for part in parts)
+
+
+# ------------------------------------------------------------ the program in place
+
+
+class _Rewrite:
+    def __init__(self, ownership: Ownership, decisions: _Decisions) -> None:
+        self.ownership = ownership
+        self.decisions = decisions
+        self.same: dict[Var, Operand] = {}
+
+    def rename(self, var: Var) -> Operand:
+        return self.same.get(var, var)
+
+    def block(self, block: Block) -> Block:
+        stmts: list[Stmt] = []
+        for stmt in block.stmts:
+            match stmt:
+                case Apply() if stmt in self.decisions.dropped:
+                    self.same[stmt.targets[0]] = self.rename(_only_var(stmt.args[0]))
+                case Apply() if stmt in self.decisions.augmented:
+                    stmts.append(map_stmt(self.decisions.augmented[stmt], self.rename))
+                case Apply():
+                    stmts.append(map_stmt(stmt, self.rename))
+                case If(_, then, orelse):
+                    head = map_stmt(replace(stmt, then=_HOLLOW, orelse=_HOLLOW), self.rename)
+                    stmts.append(replace(head, then=self.block(then), orelse=self.block(orelse)))
+                case Loop(body=body):
+                    head = map_stmt(replace(stmt, body=_HOLLOW), self.rename)
+                    stmts.append(replace(head, body=self.block(body)))
+                case _:
+                    raise InternalError(f"not a statement: {stmt!r}")
+        return self.end(stmts, block.end)
+
+    def end(self, stmts: list[Stmt], end: End) -> Block:
+        match end:
+            case Branch(cond, then, orelse):
+                head = map_end(Branch(cond, _HOLLOW, _HOLLOW), self.rename)
+                assert isinstance(head, Branch)
+                return Block(tuple(stmts), Branch(head.cond, self.block(then), self.block(orelse)))
+            case Return(value):
+                returned = _Returned(self.ownership)
+                new = returned.operand(map_block(Block((), end), self.rename).end.value)  # type: ignore[union-attr]
+                return Block((*stmts, *returned.copies), Return(new))
+            case _:
+                return Block(tuple(stmts), map_end(end, self.rename))
+
+
+_HOLLOW = Block((), Return(()))
+
+
+def _only_var(operand: Operand) -> Var:
+    if not isinstance(operand, Var):
+        raise InternalError(f"a variable is needed, not {operand!r}")
+    return operand
+
+
+@dataclass
+class _Returned:
+    """What is returned is the function's own, and no two parts of it share memory."""
+
+    ownership: Ownership
+    copies: list[Apply] = field(default_factory=list)
+    given: set[int] = field(default_factory=set)
+
+    def operand(self, operand: Operand) -> Operand:
+        match operand:
+            case Var() | Free():
+                return self.atom(operand)
+            case tuple():
+                return tuple(self.operand(item) for item in operand)
+            case _ if parts_of(operand):
+                return replace(operand, items=tuple(self.operand(item) for item in operand.items))  # type: ignore
+            case _:
+                return operand
+
+    def atom(self, atom: Var | Free) -> Operand:
+        memory = self.ownership.of(atom)
+        is_fresh = self.ownership.escaped.isdisjoint(memory.reached) and self.given.isdisjoint(memory.reached)
+        self.given |= memory.reached
+        if is_fresh:
+            return atom
+        copied = self.copied(atom, atom.kind)
+        return atom if copied is None else copied
+
+    def copied(self, atom: Var | Free, kind: Kind) -> Var | None:
+        """A copy of an array, or of a list of arrays; None for a number and for what is no matter of gradients."""
+        match kind:
+            case Array(_, dims):
+                return None if dims == () else self.apply(atom, ops.ARRAY_COPY, (atom,))
+            case ListOf(Array()):
+                copies = self.apply(atom, _MAP, (Ref(np.copy, "np.copy"), atom), Opaque("map"))
+                return self.apply(atom, _LIST, (copies,))
+            case ListOf():
+                return self.apply(atom, _LIST, (atom,))
+            case TupleOf(items) if all(isinstance(item, Array) for item in items):
+                copies = self.apply(atom, _MAP, (Ref(np.copy, "np.copy"), atom), Opaque("map"))
+                return self.apply(atom, _TUPLE, (copies,))
+            case Number() | Opaque() | TupleOf():
+                return None
+            case _:
+                copy = self.apply(atom, _NUMPY_COPY, (atom,))
+                return self.apply(atom, ops.ITEM, (copy, ()))
+
+    def apply(self, atom: Var | Free, op: Op, args: tuple[Operand, ...], kind: Kind | None = None) -> Var:
+        hint = atom.hint if isinstance(atom, Var) else "copy"
+        target = Var(hint, kind or atom.kind)
+        self.copies.append(Apply((target,), op, args))
+        self.ownership.bind(target, self.ownership.fresh(target))
+        return target
+
+
+def written_by(stmt: Stmt) -> Iterable[Operand]:
+    """The value whose memory a placed statement writes to, if any."""
+    if isinstance(stmt, Apply) and (stmt.op.style in VERSIONS or stmt.op.style == "augment"):
+        yield stmt.args[0]

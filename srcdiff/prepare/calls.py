@@ -1,0 +1,293 @@
+"""Calls: primitives, builtins, methods, constructors, and the user's functions, which are inlined.
+
+    dense(h, W, b)        the body of `dense`, with h, W and b for its parameters
+    x.sum(axis=0)         np.sum(x, axis=0)
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf
+from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
+from srcdiff.prepare import builtin_calls, expressions, loops, statements
+from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
+from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Record, Value, is_atom
+from srcdiff.read.source import FunctionSource, read_function
+from srcdiff.read.subset import check_subset
+from srcdiff.rules import chapters
+from srcdiff.rules.inference import kind_of
+from srcdiff.rules.registry import Rule, qualified_name
+
+
+def lower_call(low: Lowering, node: ast.Call) -> Value:
+    if isinstance(node.func, ast.Name) and node.func.id == "<set item>":
+        return _set_item(low, node)
+    if isinstance(node.func, ast.Name) and node.func.id in ("sum", "min", "max", "any", "all", "list", "tuple"):
+        pass
+    fn = expressions.lower(low, node.func)
+    args: list[Value] = []
+    for part in node.args:
+        if isinstance(part, ast.Starred):
+            args.extend(expressions.items_of(low, expressions.lower(low, part.value), None, part))
+        else:
+            args.append(expressions.lower(low, part))
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = expressions.lower(low, keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, DictRef):
+            kwargs.update(dict(low.store[value]))
+        else:
+            raise low.refuse(KindError, "`**` takes a dict whose keys are known when the function is compiled", keyword.value)
+    low.node = node
+    return call_value(low, fn, tuple(args), kwargs, node)
+
+
+def _set_item(low: Lowering, node: ast.Call) -> Value:
+    ref, key, value = (expressions.lower(low, a) for a in node.args)
+    if not isinstance(key, Const):
+        raise low.refuse(KindError, "the key of a dict is not known when the function is compiled", node.args[1])
+    entries = dict(low.store[ref])
+    entries[key.value] = value
+    low.store[ref] = tuple(entries.items())
+    return Const(None)
+
+
+def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """Call a value: a function of the user's, a primitive, a class, a method."""
+    match fn:
+        case Closure():
+            return _inline(low, fn.source, fn.node, fn.frame, fn.defaults, fn.name, args, kwargs, node)
+        case Partial(inner, bound, named):
+            return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
+        case Method():
+            return builtin_calls.call_method(low, fn, args, kwargs, node)
+        case Ref(value):
+            return _call_object(low, value, fn.text, args, kwargs, node)
+    raise low.refuse(KindError, "this value cannot be called", node)
+
+
+def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    try:
+        handler = builtin_calls.HANDLERS.get(value)
+    except TypeError:
+        handler = None
+    if handler is not None:
+        return handler(low, args, kwargs, node)
+    rule = chapters.find(value)
+    if rule is not None:
+        return call_primitive(low, rule, args, kwargs, node)
+    if isinstance(value, functools.partial):
+        inner = Ref(value.func, getattr(value.func, "__name__", "function"))
+        bound = tuple(_constant(low, a, node) for a in value.args)
+        named = {k: _constant(low, v, node) for k, v in value.keywords.items()}
+        return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
+    primal = getattr(value, "primal", None)
+    if isinstance(value, types.FunctionType):
+        source = read_function(value)
+        check_subset(source)
+        defaults = _defaults(low, value, source)
+        return _inline(low, source, source.node, None, defaults, value.__name__, args, kwargs, node)
+    if isinstance(value, type):
+        return _construct(low, value, args, kwargs, node)
+    del primal
+    name = _spoken_name(value, text)
+    if isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or getattr(value, "__module__", None) or callable(value):
+        raise low.refuse(
+            NoRule, f"no derivative rule for `{name}`", node,
+            why="It is a function that srcdiff cannot read, and it has no rule.", instead="write it in terms of functions that have rules, or compute it outside and pass its result as an argument.",
+        )  # fmt: skip
+    raise low.refuse(KindError, f"`{text}` cannot be called", node)
+
+
+def _spoken_name(value: Any, text: str) -> str:
+    module = getattr(value, "__module__", None)
+    name = qualified_name(value) if module or isinstance(value, np.ufunc) else text
+    return name if module is None or module.startswith(("numpy", "scipy", "math", "builtins")) else f"{module}.{getattr(value, '__name__', text)}"
+
+
+def _constant(low: Lowering, value: Any, node: ast.AST) -> Value:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return Const(value)
+    if callable(value):
+        return Ref(value, getattr(value, "__name__", "function"))
+    raise low.refuse(KindError, "a partial that holds arrays or containers is not accepted", node)
+
+
+def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource) -> dict[str, Value]:
+    defaults: dict[str, Value] = {}
+    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    for p in parameters:
+        if p.default is not p.empty:
+            if p.default is None or isinstance(p.default, (bool, int, float, str)):
+                defaults[p.name] = Const(p.default)
+            elif isinstance(p.default, (tuple, list)) and all(isinstance(v, (bool, int, float, str)) for v in p.default):
+                items = tuple(Const(v) for v in p.default)
+                defaults[p.name] = items if isinstance(p.default, tuple) else low.new_list(items)
+            else:
+                defaults[p.name] = Ref(p.default, p.name)
+    return defaults
+
+
+# ---------------------------------------------------------------- the user's functions
+
+
+def _inline(
+    low: Lowering, source: FunctionSource, fn: Any, outer: Frame | None, defaults: dict[str, Value], name: str,
+    args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST,
+) -> Value:  # fmt: skip
+    """The value of a call, with the function's body in place."""
+    if low.frame.depth >= MAX_DEPTH or _is_active(low.frame, fn):
+        raise low.refuse(SyntaxNotAccepted, f"`{name}` calls itself: recursion is not accepted", node, instead="write it as a loop.")
+    frame = Frame(source, bind_arguments(low, fn.args, args, kwargs, defaults, name, node), outer, function_locals(fn), low.frame.depth + 1)
+    frame.node, frame.caller = fn, low.frame  # type: ignore[attr-defined]
+    caller, caller_loops, origin = low.frame, low.loops, low.builder.origin
+    low.frame, low.loops = frame, []
+    builder = low.builder
+    try:
+        if isinstance(fn, ast.Lambda):
+            return expressions.lower(low, fn.body)
+        tree = statements.lower_stmts(low, fn.body, lambda: statements.leaf(low, "return", Const(None)))
+        arm = statements.settle(low, tree, builder)
+        low.store = arm.state[1]
+        return arm.value
+    finally:
+        low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
+        low.builder.origin = origin
+
+
+def _is_active(frame: Any, fn: ast.AST) -> bool:
+    while frame is not None:
+        if getattr(frame, "node", None) is fn:
+            return True
+        frame = getattr(frame, "caller", None)
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def function_locals(fn: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names that are local to a function: its parameters and what it binds."""
+    a = fn.args
+    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+    names |= {p.arg for p in (a.vararg, a.kwarg) if p is not None}
+    if isinstance(fn, ast.FunctionDef):
+        names |= set(loops.assigned_names(fn.body))
+    return frozenset(names)
+
+
+def bind_arguments(
+    low: Lowering, spec: ast.arguments, args: tuple[Value, ...], kwargs: dict[str, Value], defaults: dict[str, Value], name: str, node: ast.AST
+) -> dict[str, Value]:
+    positional = [p.arg for p in (*spec.posonlyargs, *spec.args)]
+    bound: dict[str, Value] = dict(zip(positional, args))
+    extra = args[len(positional) :]
+    if spec.vararg is not None:
+        bound[spec.vararg.arg] = tuple(extra)
+    elif extra:
+        raise low.refuse(KindError, f"{name}() takes {len(positional)} positional arguments but {len(args)} were given", node)
+    keyword_only = [p.arg for p in spec.kwonlyargs]
+    others: list[tuple[str, Value]] = []
+    for key, value in kwargs.items():
+        if key in bound and key in positional:
+            raise low.refuse(KindError, f"{name}() got several values for `{key}`", node)
+        if key in positional or key in keyword_only:
+            bound[key] = value
+        elif spec.kwarg is not None:
+            others.append((key, value))
+        else:
+            raise low.refuse(KindError, f"{name}() got an unexpected keyword argument `{key}`", node)
+    if spec.kwarg is not None:
+        bound[spec.kwarg.arg] = low.new_dict(tuple(others))
+    for key in (*positional, *keyword_only):
+        if key not in bound:
+            if key not in defaults:
+                raise low.refuse(KindError, f"{name}() is missing the argument `{key}`", node)
+            bound[key] = defaults[key]
+    return bound
+
+
+def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    if not is_named_tuple and not dataclasses.is_dataclass(cls):
+        raise low.refuse(SyntaxNotAccepted, f"an object of class `{cls.__name__}` is made", node, instead="use a NamedTuple, a dataclass, a tuple or a dict.")
+    if dataclasses.is_dataclass(cls) and (hasattr(cls, "__post_init__") or "__init__" not in vars(cls) and not is_named_tuple):
+        raise low.refuse(SyntaxNotAccepted, f"`{cls.__name__}` computes while it is made", node, instead="use a dataclass without __post_init__.")
+    fields = cls._fields if is_named_tuple else tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[attr-defined]
+    try:
+        bound = inspect.signature(cls).bind(*args, **kwargs)
+    except TypeError as error:
+        raise low.refuse(KindError, f"{cls.__name__}(): {error}", node) from None
+    values = dict(bound.arguments)
+    for p in inspect.signature(cls).parameters.values():
+        if p.name not in values:
+            default = p.default
+            if default is None or isinstance(default, (bool, int, float, str)):
+                values[p.name] = Const(default)
+            else:
+                raise low.refuse(KindError, f"the default of `{p.name}` is made anew for each object", node, instead="pass it.")
+    return Record(cls, fields, tuple(values[f] for f in fields))
+
+
+# ---------------------------------------------------------------- primitives
+
+
+def call_numpy(low: Lowering, fn: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """A call of a NumPy function that a method or syntax stands for."""
+    return _call_object(low, fn, getattr(fn, "__name__", "function"), args, kwargs, node)
+
+
+def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if rule.sort == "decomposed":
+        assert rule.text is not None
+        return _call_object(low, rule.text, rule.name, args, kwargs, node)
+    if rule.signature is not None:
+        try:
+            rule.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            accepted = ", ".join(rule.signature.parameters)
+            raise low.refuse(NoRule, f"no derivative rule for `{rule.name}` called so: {error}", node, why=f"The rule takes: {accepted}.") from None
+    if rule.fn is np.transpose and len(args) == 1 and not kwargs and is_atom(args[0]):
+        return low.builder.apply(ops.TRANSPOSE, (args[0],))
+    op = ops.call_op(rule.fn, rule.name)
+    operands = tuple(_operand(low, a, node) for a in args)
+    named = tuple((k, _operand(low, v, node)) for k, v in kwargs.items())
+    targets = low.builder.apply_all(op, operands, named)
+    if len(targets) == 1:
+        return expressions.opened(low, targets[0])
+    values: Any = tuple(targets)
+    names = RESULT_FIELDS.get(rule.fn)
+    return values if names is None else Record(names, names._fields, values)
+
+
+RESULT_FIELDS: dict[Any, Any] = {}
+for _name in ("slogdet", "eigh", "eig", "qr", "svd"):
+    _cls = getattr(getattr(np.linalg, "_linalg", None), {"slogdet": "SlogdetResult", "eigh": "EighResult", "eig": "EigResult", "qr": "QRResult", "svd": "SVDResult"}[_name], None)
+    if _cls is not None:
+        RESULT_FIELDS[getattr(np.linalg, _name)] = _cls
+
+
+def _operand(low: Lowering, value: Value, node: ast.AST) -> Any:
+    if isinstance(value, Iterable):
+        items = expressions.known_items(low, value)
+        if items is not None:
+            return tuple(_operand(low, i, node) for i in items)
+    if isinstance(value, (Closure, Partial, Method, Iterable, DictRef)):
+        raise low.refuse(KindError, "a function, iterator or dict is passed to a primitive", node)
+    if isinstance(value, Ref) and isinstance(value.value, types.FunctionType):
+        raise low.refuse(KindError, f"the function `{value.text}` is passed to a primitive", node)
+    return low.operand(value)
+
+
+__all__ = ["Array", "ListDisplay", "ListOf", "Number", "Op", "Opaque", "TupleOf", "Var", "call_numpy", "call_value", "lower_call"]

@@ -1,0 +1,322 @@
+"""The entry of a function: what its arguments are, as kinds, as values to compute with, and as tests of the guard.
+
+    params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
+                                     W = params["W"];  b = params["b"]
+                                     type(params) is dict and len(params) == 2 and "W" in params and …
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from srcdiff.errors import KindError
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown
+from srcdiff.ir.nodes import Const, Free, Op, Ref, Var
+from srcdiff.prepare.values import Record, Value
+from srcdiff.rules.builder import Builder
+
+if TYPE_CHECKING:
+    from srcdiff.prepare.lowering import Lowering
+    from srcdiff.read.source import FunctionSource
+
+LONG = 8
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A number or array, or a long list of them, at `path` (a Python expression of the argument)."""
+
+    kind: Kind
+    path: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that the variant is compiled for: None, a string, a function, a class."""
+
+    value: Any
+    path: str
+
+
+@dataclass(frozen=True)
+class Sequence:
+    cls: type
+    items: tuple[Structure, ...]
+    path: str
+
+
+@dataclass(frozen=True)
+class Mapping:
+    cls: type
+    keys: tuple[Any, ...]
+    items: tuple[Structure, ...]
+    path: str
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A NamedTuple or dataclass."""
+
+    cls: type
+    fields: tuple[str, ...]
+    items: tuple[Structure, ...]
+    path: str
+
+
+Structure = Leaf | Known | Sequence | Mapping | Fields
+
+
+def describe(value: Any, path: str) -> Structure:
+    """The structure of an argument, and the kinds of its leaves."""
+    match value:
+        case None | str() | bytes() | types.FunctionType() | types.ModuleType() | types.BuiltinFunctionType() | type() | np.ufunc() | slice() | np.dtype():
+            return Known(value, path)
+        case np.ndarray() | np.generic():
+            return Leaf(_array_kind(value, path), path)
+        case bool() | int() | float() | complex():
+            if type(value) not in (bool, int, float, complex):
+                value = next(t(value) for t in (bool, int, float, complex) if isinstance(value, t))
+            return Leaf(Number(type(value).__name__, Dim(path, value) if type(value) is int else None), path)
+        case tuple() if hasattr(value, "_fields"):
+            return Fields(type(value), value._fields, tuple(describe(v, f"{path}.{f}") for f, v in zip(value._fields, value)), path)
+        case list() | tuple():
+            return _describe_sequence(value, path)
+        case dict():
+            for key in value:
+                if not isinstance(key, (str, int, float, bool, type(None), tuple)):
+                    raise KindError(f"the key {key!r} of the dict `{path}` is not a literal")
+            items = tuple(describe(v, f"{path}[{k!r}]") for k, v in value.items())
+            return Mapping(type(value), tuple(value), items, path)
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = tuple(f.name for f in dataclasses.fields(value))
+            return Fields(type(value), names, tuple(describe(getattr(value, n), f"{path}.{n}") for n in names), path)
+        case _:
+            return Known(value, path)
+
+
+def _array_kind(value: np.ndarray[Any, Any] | np.generic, path: str) -> Kind:
+    dtype = value.dtype
+    if dtype.kind not in "fciub":
+        return Opaque(f"array of dtype {dtype}")
+    return Array(dtype.name, tuple(Dim(f"{path}.shape[{i}]", n) for i, n in enumerate(value.shape)))
+
+
+def _describe_sequence(value: Any, path: str) -> Structure:
+    if type(value) is list and len(value) > LONG:
+        first = describe(value[0], f"{path}[0]")
+        if isinstance(first, Leaf) and isinstance(first.kind, Number) and all(type(v) is type(value[0]) for v in value):
+            return Leaf(ListOf(Number(first.kind.type), Dim(f"len({path})", len(value))), path)
+        if isinstance(first, Leaf) and isinstance(first.kind, Array):
+            kinds = [_array_kind(v, path) if isinstance(v, np.ndarray) else None for v in value]
+            if all(isinstance(k, Array) and k.dtype == first.kind.dtype and np.shape(v) == np.shape(value[0]) for k, v in zip(kinds, value)):
+                dims = tuple(Dim(f"{path}[0].shape[{i}]", n) for i, n in enumerate(np.shape(value[0])))
+                return Leaf(ListOf(Array(first.kind.dtype, dims), Dim(f"len({path})", len(value))), path)
+    return Sequence(type(value), tuple(describe(v, f"{path}[{i}]") for i, v in enumerate(value)), path)
+
+
+def unknown(name: str) -> Structure:
+    """The structure of an argument of which nothing is known."""
+    return Leaf(Unknown(), name)
+
+
+# ---------------------------------------------------------------- values to compute with
+
+
+def open_structure(low: Lowering, s: Structure, atom: Any, hint: str) -> Value:
+    """An argument as a value: its containers taken apart, its leaves as atoms."""
+    leaves: dict[int, Var] = {}
+    if isinstance(s, (Sequence, Fields)) and not isinstance(s, Fields) and _count(s) > 1 and _is_unpackable(s):
+        leaves = _unpack(low.builder, s, atom, hint)
+    return _open(low, s, atom, hint, leaves)
+
+
+def _count(s: Structure) -> int:
+    return 1 if isinstance(s, (Leaf, Known)) else sum(_count(i) for i in s.items)
+
+
+def _is_unpackable(s: Structure) -> bool:
+    return isinstance(s, (Leaf, Known)) or (isinstance(s, Sequence) and len(s.items) > 0 and all(_is_unpackable(i) for i in s.items))
+
+
+def _unpack(builder: Builder, s: Sequence, atom: Any, hint: str) -> dict[int, Var]:
+    """One unpacking statement for nested tuples and lists: `(W0, b0), (W1, b1) = layers`."""
+    targets: list[Var] = []
+    leaves: dict[int, Var] = {}
+
+    def pattern(t: Structure, name: str) -> Any:
+        if isinstance(t, Sequence):
+            return tuple(pattern(i, f"{name}_{n}") for n, i in enumerate(t.items))
+        if isinstance(t, Known) and t.value is not None and not isinstance(t.value, str):
+            return None
+        kind: Kind = t.kind if isinstance(t, Leaf) else Opaque("known")
+        var = Var(name, kind)
+        leaves[id(t)] = var
+        targets.append(var)
+        return len(targets) - 1
+
+    shape = pattern(s, hint)
+    op = Op("unpack", "unpack", pattern=shape)
+    builder.apply_all(op, (atom,), kind=tuple(t.kind for t in targets))
+    stmt = builder.stmts[-1]
+    made = dict(zip(range(len(targets)), stmt.targets))  # type: ignore[union-attr]
+    for i, target in enumerate(targets):
+        made[i].hint = target.hint
+    order = {id(v): i for i, v in enumerate(targets)}
+    return {key: made[order[id(var)]] for key, var in leaves.items()}
+
+
+def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, Var]) -> Value:
+    builder = low.builder
+    match s:
+        case Leaf(ListOf(), _):
+            return low.new_list(leaves.get(id(s), atom))
+        case Leaf():
+            return leaves.get(id(s), atom)
+        case Known(value, _):
+            return Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, getattr(value, "__name__", hint))
+        case Sequence(cls, items, _):
+            parts = tuple(_open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves) for n, i in enumerate(items))
+            return low.new_list(parts) if issubclass(cls, list) else parts
+        case Mapping(_, keys, items, _):
+            opened = []
+            for key, i in zip(keys, items):
+                name = key if isinstance(key, str) and key.isidentifier() else f"{hint}_item"
+                opened.append((key, _open(low, i, _item(builder, i, atom, Const(key), name, leaves), name, leaves)))
+            return low.new_dict(tuple(opened))
+        case Fields(cls, fields, items, _):
+            values = []
+            for f, i in zip(fields, items):
+                if isinstance(i, Known) or id(i) in leaves:
+                    values.append(_open(low, i, None, f, leaves))
+                    continue
+                kind = i.kind if isinstance(i, Leaf) else Opaque(type(i).__name__)
+                read = builder.apply(Op(f"field {f}", "attribute", f), (atom,), hint=f, kind=kind)
+                values.append(_open(low, i, read, f, leaves))
+            return Record(cls, fields, tuple(values))
+
+
+def _item(builder: Builder, s: Structure, atom: Any, key: Const, hint: str, leaves: dict[int, Var]) -> Any:
+    if isinstance(s, Known) or id(s) in leaves or (isinstance(s, Sequence) and leaves):
+        return None
+    kind = s.kind if isinstance(s, Leaf) else Opaque(type(s).__name__)
+    return builder.apply(ops.ITEM, (atom, key), hint=hint, kind=kind)
+
+
+# ---------------------------------------------------------------- globals and cells
+
+
+def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None = None) -> Value:
+    """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
+    if callable(value) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
+        known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
+        return known
+    if owner is not None and owner.value.__name__ in _CONSTANT_MODULES and isinstance(value, float):
+        text = f"{owner.text}.{name}"
+        return Free(text, Number("float")) if _is_in_scope(low, owner) else Const(value)
+    if owner is not None:
+        atom: Any = low.builder.apply(Op(f"attribute {name}", "attribute", name), (owner,), hint=name, kind=_free_kind(value, name))
+        path = f"{owner.text}.{name}"
+        return open_structure(low, _without_paths(describe(value, path)), atom, name)
+    root = low.root_source
+    is_local = (is_cell and source.cells.get(name) is root.cells.get(name)) or (not is_cell and source.globals is root.globals)
+    if is_local:
+        structure = describe(value, name)
+        low.requirements[name] = structure
+        return open_structure(low, structure, Free(name, _free_kind(value, name)), name)
+    holder: Any = source.cells[name] if is_cell else _module_of(source)
+    attribute = "cell_contents" if is_cell else name
+    ref = Ref(holder, f"{name}_cell" if is_cell else getattr(holder, "__name__", "module").split(".")[-1])
+    atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (ref,), hint=name, kind=_free_kind(value, name))
+    return open_structure(low, _without_paths(describe(value, name)), atom, name)
+
+
+_CONSTANT_MODULES = ("math", "numpy")
+
+
+def _is_in_scope(low: Lowering, owner: Ref) -> bool:
+    return low.root_source.globals.get(owner.text) is owner.value
+
+
+def _module_of(source: FunctionSource) -> Any:
+    import sys
+
+    name = source.globals.get("__name__", "")
+    module = sys.modules.get(name)
+    if module is None or vars(module) is not source.globals:
+        raise KindError(f"the module `{name}` of an inlined function is not imported, so its global values cannot be read")
+    return module
+
+
+def _free_kind(value: Any, name: str) -> Kind:
+    s = describe(value, name)
+    return s.kind if isinstance(s, Leaf) else Opaque(type(value).__name__)
+
+
+def _without_paths(s: Structure) -> Structure:
+    """A structure whose lengths no argument tells."""
+    match s:
+        case Leaf(Array(dtype, dims), path) if dims is not None:
+            return Leaf(Array(dtype, tuple(Dim(None, n.hint if isinstance(n, Dim) else n) for n in dims)), path)
+        case Leaf(Number(type), path):
+            return Leaf(Number(type), path)
+        case Sequence() | Mapping() | Fields():
+            return dataclasses.replace(s, items=tuple(_without_paths(i) for i in s.items))
+        case _:
+            return s
+
+
+# ---------------------------------------------------------------- the guard's tests
+
+
+def tests(s: Structure, known: dict[str, Any]) -> list[str]:
+    """Python expressions that hold for exactly the arguments of this structure; `known` names what they compare with."""
+    match s:
+        case Leaf(Number(type), path):
+            return [f"{path}.__class__ is {type}"]
+        case Leaf(Array(dtype, dims), path):
+            name = f"{dtype}_dtype"
+            known[name] = np.dtype(dtype)
+            known["ndarray"] = np.ndarray
+            if dims == ():
+                known["generic_or_array"] = (np.generic, np.ndarray)
+                return [f"isinstance({path}, generic_or_array) and {path}.dtype == {name} and {path}.ndim == 0"]
+            return [f"{path}.__class__ is ndarray and {path}.dtype == {name} and {path}.ndim == {len(dims or ())}"]
+        case Leaf(ListOf(Number(type), _), path):
+            return [f"{path}.__class__ is list and len({path}) > {LONG} and set(map(type, {path})) == {{{type}}}"]
+        case Leaf(ListOf(Array(dtype, dims), _), path):
+            name = f"{dtype}_dtype"
+            known[name] = np.dtype(dtype)
+            known["ndarray"] = np.ndarray
+            same = f"all(v.__class__ is ndarray and v.dtype == {name} and v.shape == {path}[0].shape for v in {path})"
+            return [f"{path}.__class__ is list and len({path}) > {LONG} and {same} and {path}[0].ndim == {len(dims or ())}"]
+        case Leaf():
+            return []
+        case Known(None, path):
+            return [f"{path} is None"]
+        case Known(str() | bytes() as value, path):
+            return [f"{path} == {value!r}"]
+        case Known(value, path):
+            name = f"known_{len(known)}"
+            known[name] = value
+            return [f"{path} is {name}" if not isinstance(value, (slice, np.dtype)) else f"{path} == {name}"]
+        case Sequence(cls, items, path):
+            return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(items)}", *(t for i in items for t in tests(i, known))]
+        case Mapping(cls, keys, items, path):
+            present = "".join(f" and {k!r} in {path}" for k in keys)
+            return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(keys)}{present}", *(t for i in items for t in tests(i, known))]
+        case Fields(cls, _, items, path):
+            return [f"{path}.__class__ is {_class_name(cls, known)}", *(t for i in items for t in tests(i, known))]
+
+
+def _class_name(cls: type, known: dict[str, Any]) -> str:
+    if cls in (list, tuple, dict):
+        return cls.__name__
+    name = f"class_{cls.__name__}"
+    known[name] = cls
+    return name

@@ -1,0 +1,718 @@
+"""Loops: unrolled over containers of known structure, otherwise a Loop with carried values.
+
+    for x in xs:                 Loop(x in xs; carrying h from zeros(n), hs from [])
+        h = np.tanh(W @ h + x)       h₁ = tanh(…);  hs₁ = append(hs, h₁)
+        hs.append(h)                 next h₁, hs₁
+
+What a loop carries is found by lowering its body until the kinds of the carried values are stable.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcdiff.errors import KindError, SyntaxNotAccepted
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, combine, join, opaque
+from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Source, Var
+from srcdiff.prepare import expressions, statements
+from srcdiff.prepare.lowering import Lowering, truth
+from srcdiff.prepare.values import DictRef, Iterable, ListRef, Poison, Skeleton, Value, flatten, is_atom, operand_of, rebuild
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of, length_of
+
+UNROLL_ATOMS = 8
+ATTEMPTS = 12
+RETURNED, RESULT, BROKE = "<returned>", "<result>", "<broke>"
+
+
+class NeedsUnrolling(KindError):
+    """A container of known structure is indexed by a number that only the run knows."""
+
+    def __init__(self, what: str = "a container of mixed kinds is indexed by a number that only the run knows", origin: Any = None,
+                 why: str | None = None, instead: str | None = "loop over the container itself.") -> None:  # fmt: skip
+        super().__init__(what, origin, why, instead)
+
+
+@dataclass(eq=False)
+class Context:
+    """What break, continue and return mean inside the loop that is being lowered."""
+
+    on: dict[str, Callable[[Value], Any]] = field(default_factory=dict)
+
+
+def jump(low: Lowering, sort: str, value: Value = None) -> Any:
+    """A break, continue or return where the walk stands."""
+    context: Context | None = low.loops[-1] if low.loops else None
+    if context is not None and sort in context.on:
+        return context.on[sort](value)
+    return statements.leaf(low, sort, value)
+
+
+def has_jump(nodes: Sequence[ast.stmt], sorts: tuple[type, ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:
+    """Whether a statement may leave this block: break and continue of inner loops stay inside."""
+    return any(_jumps(n, sorts) for n in nodes)
+
+
+def _jumps(node: ast.AST, sorts: tuple[type, ...]) -> bool:
+    if isinstance(node, sorts):
+        return True
+    if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+        return False
+    if isinstance(node, (ast.For, ast.While)):
+        inner = tuple(s for s in sorts if s is ast.Return)
+        return any(_jumps(n, inner) for n in node.body) or any(_jumps(n, sorts) for n in node.orelse)
+    return any(_jumps(n, sorts) for n in ast.iter_child_nodes(node))
+
+
+def assigned_names(nodes: Sequence[ast.AST]) -> dict[str, None]:
+    """Names that a body binds, in order."""
+    names: dict[str, None] = {}
+    for root in nodes:
+        for node in _walk_scope(root):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names[node.id] = None
+            elif isinstance(node, ast.FunctionDef):
+                names[node.name] = None
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    names[(alias.asname or alias.name).split(".")[0]] = None
+    return names
+
+
+def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.SetComp)):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _walk_scope(child)
+
+
+# ---------------------------------------------------------------- dispatch
+
+
+def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]) -> Any:
+    """Lower a loop. None: what follows goes on in this block; otherwise the tree of everything that follows."""
+    if isinstance(node, ast.While):
+        return _dynamic(low, node, None, rest)
+    iterable = expressions.lower(low, node.iter)
+    items = expressions.known_items(low, iterable)
+    is_counted = _is_constant_range(iterable)
+    if items is not None and not is_counted and not _stays_loop(low, node, items):
+        return _unrolled(low, node, items, rest)
+    if items is not None and not is_counted:
+        iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
+    if not is_counted:
+        return _dynamic(low, node, iterable, rest)
+    before, count = low.snapshot(), len(low.builder.stmts)
+    known = dict(low.builder.known)
+    try:
+        return _dynamic(low, node, iterable, rest)
+    except NeedsUnrolling:
+        if items is None:
+            raise
+        low.restore(before)
+        del low.builder.stmts[count:]
+        low.builder.known = known
+        return _unrolled(low, node, items, rest)
+
+
+def _is_constant_range(iterable: Value) -> bool:
+    return isinstance(iterable, Iterable) and iterable.sort == "range"
+
+
+def _stays_loop(low: Lowering, node: ast.For, items: list[Value]) -> bool:
+    """Whether known items run through a loop rather than being unrolled: many, all of one kind."""
+    if not all(is_atom(i) and isinstance(kind_of(i), (Number, Array)) for i in items) or not items:
+        return False
+    kinds = {kind_of(i) for i in items}
+    if len(kinds) > 1:
+        return False
+    return len(items) > UNROLL_ATOMS or (len(items) > 2 and has_jump(node.body, (ast.Break, ast.Return)))
+
+
+# ---------------------------------------------------------------- unrolled
+
+
+def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[], Any]) -> Any:
+    leaves_loop = has_jump(node.body, (ast.Break, ast.Return))
+    if not leaves_loop:
+        low.loops.append(Context({"continue": lambda _: statements.leaf(low, "fall")}))
+        for item in items:
+            statements.assign(low, node.target, item)
+            builder = low.builder
+            tree = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
+            arm = statements.settle(low, tree, builder)
+            low.builder = builder
+            low.restore(arm.state)
+        low.loops.pop()
+        if node.orelse:
+            return statements.lower_stmts(low, node.orelse, rest)
+        return None
+    if len(items) > UNROLL_ATOMS:
+        raise low.refuse(
+            SyntaxNotAccepted, "a loop over a long container of mixed kinds may not be left by break or return", node,
+            instead="give the items one kind, or replace the break by a condition.",
+        )  # fmt: skip
+
+    def outside(sort: str, after: Callable[[], Any]) -> Callable[[Value], Any]:
+        def run(value: Value) -> Any:
+            saved = low.loops.pop()
+            try:
+                return after() if sort != "return" else jump(low, "return", value)
+            finally:
+                low.loops.append(saved)
+
+        return run
+
+    def trip(i: int) -> Any:
+        if i == len(items):
+            context = low.loops.pop()
+            try:
+                return statements.lower_stmts(low, node.orelse, rest)
+            finally:
+                low.loops.append(context)
+        statements.assign(low, node.target, items[i])
+        return statements.lower_stmts(low, node.body, lambda: following(i + 1))
+
+    def following(i: int) -> Any:
+        low.loops[-1].on["continue"] = lambda _: following(i + 1)
+        return trip(i)
+
+    low.loops.append(Context({"break": outside("break", rest), "return": outside("return", rest)}))
+    try:
+        return following(0)
+    finally:
+        low.loops.pop()
+
+
+# ---------------------------------------------------------------- sources
+
+
+@dataclass(eq=False)
+class Header:
+    """The sources of a loop, and the value that its target is bound to in each trip."""
+
+    sources: list[Source]
+    value: Value
+    trips: Length
+
+
+def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
+    match iterable:
+        case Iterable("range", args):
+            start, stop, step = _range_parts(args)
+            var = Var("i", Number("int"))
+            return Header([Source(var, Range(start, stop, step))], var, _range_length(start, stop, step))
+        case Iterable("enumerate", (inner, start)):
+            counted = Var("i", Number("int"))
+            header = header_of(low, inner, node)
+            return Header([Source(counted, Range(start, None)), *header.sources], (counted, header.value), header.trips)
+        case Iterable("zip", parts):
+            headers = [header_of(low, p, node) for p in parts]
+            trips = headers[0].trips if headers and all(h.trips == headers[0].trips for h in headers) else opaque()
+            return Header([s for h in headers for s in h.sources], tuple(h.value for h in headers), trips)
+        case Iterable("reversed", (inner,)):
+            header = header_of(low, inner, node)
+            if len(header.sources) != 1:
+                raise low.refuse(KindError, "reversed() takes a sequence", node)
+            source = header.sources[0]
+            return Header([Source(source.target, source.iterable, not source.is_reversed)], header.value, header.trips)
+        case ListRef() | Var() | Free() | tuple() | DictRef() | Iterable():
+            items = expressions.known_items(low, iterable)
+            if items is not None:
+                iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
+            atom = low.store[iterable] if isinstance(iterable, ListRef) else iterable
+            kind = kind_of(atom)
+            if isinstance(kind, ListOf):
+                var = Var("item", kind.item)
+                return Header([Source(var, atom)], expressions.opened(low, var), kind.length)
+            if isinstance(kind, Array) and kind.dims:
+                var = Var("item", Array(kind.dtype, kind.dims[1:]))
+                return Header([Source(var, atom)], var, kind.dims[0])
+    raise low.refuse(KindError, "a loop runs over range, a sequence, an array, zip, enumerate, reversed or a dict's items", node)
+
+
+def _range_parts(args: tuple[Value, ...]) -> tuple[Any, Any, Any]:
+    if len(args) == 1:
+        return Const(0), args[0], Const(1)
+    return args[0], args[1], args[2] if len(args) > 2 else Const(1)
+
+
+def _range_length(start: Value, stop: Value, step: Value) -> Length:
+    a, b, s = length_of(start), length_of(stop), length_of(step)
+    if a is None or b is None or s not in (1, -1):
+        return opaque()
+    return combine("-", b, a) if s == 1 else combine("-", a, b)
+
+
+# ---------------------------------------------------------------- carried values
+
+
+@dataclass(eq=False)
+class Slot:
+    """A name, or a list or dict, that the loop carries: its value at the head of a trip, in parts."""
+
+    key: Any
+    hint: str
+    skeleton: Skeleton | None = None
+    inits: list[Operand] = field(default_factory=list)
+    params: list[Any] = field(default_factory=list)
+
+
+class Attempt:
+    """One lowering of the body under assumed kinds of what is carried."""
+
+    def __init__(self, kinds: dict[Any, Kind], skeletons: dict[Any, Skeleton], mutated: dict[Any, None], demoted: dict[Any, Kind], poisoned: dict[Any, str]):
+        self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
+
+
+def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
+    names = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body])
+    can_return = has_jump(node.body, (ast.Return,))
+    breaks = has_jump(node.body, (ast.Break,))
+    if can_return:
+        low.frame.vars.setdefault(RETURNED, Const(False))
+        low.frame.vars.setdefault(RESULT, Const(UNBOUND))
+        names |= {RETURNED: None, RESULT: None}
+    if node.orelse and breaks:
+        low.frame.vars[BROKE] = Const(False)
+        names[BROKE] = None
+    # A value that the builder knows stays known; what it makes in vain is cut off again.
+    entry, count, known = low.snapshot(), len(low.builder.stmts), dict(low.builder.known)
+    attempt = Attempt({}, {}, {}, {}, {})
+    low.depth += 1
+    for _ in range(ATTEMPTS):
+        low.restore(entry)
+        del low.builder.stmts[count:]
+        low.builder.known = dict(known)
+        done = _lower_once(low, node, iterable, names, attempt)
+        if done is not None:
+            break
+    else:
+        raise low.refuse(KindError, "the kinds of what this loop carries do not settle", node)
+    low.depth -= 1
+    tail: Callable[[], Any] | None = None
+    if can_return:
+        tail = lambda: _after_return(low, node, rest)  # noqa: E731
+    if node.orelse:
+        return _after_else(low, node, breaks, tail or rest)
+    return tail() if tail is not None else None
+
+
+def _after_return(low: Lowering, node: ast.stmt, rest: Callable[[], Any]) -> Any:
+    """After a loop that may have returned: the return goes on outwards."""
+    returned = low.frame.vars[RETURNED]
+    known = truth(returned, low)
+    if known is False:
+        return rest()
+    before, outer = low.snapshot(), low.builder
+    low.builder = outer.inside()
+    first = low.builder
+    then = jump(low, "return", low.frame.vars[RESULT])
+    low.restore(before)
+    low.frame.vars[RETURNED], low.frame.vars[RESULT] = Const(False), Const(UNBOUND)
+    low.builder = outer.inside()
+    second = low.builder
+    orelse = rest()
+    low.builder = outer
+    return statements.Fork(returned, (first, then), (second, orelse), low.origin(node))
+
+
+def _after_else(low: Lowering, node: ast.For | ast.While, breaks: bool, rest: Callable[[], Any]) -> Any:
+    if not breaks:
+        return statements.lower_stmts(low, node.orelse, rest)
+    broke = low.frame.vars[BROKE]
+    before, outer = low.snapshot(), low.builder
+    jumps = has_jump(node.orelse)
+    arms = []
+    for body in ([], node.orelse):
+        low.restore(before)
+        low.builder = outer.inside()
+        builder = low.builder
+        arms.append((builder, statements.lower_stmts(low, body, rest if jumps else lambda: statements.leaf(low, "fall"))))
+    low.builder = outer
+    fork = statements.Fork(broke, arms[0], arms[1], low.origin(node))
+    if jumps:
+        return fork
+    arm = statements.settle(low, fork, outer)
+    low.builder = outer
+    low.restore(arm.state)
+    return rest()
+
+
+def _lower_once(low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt) -> bool | None:
+    outer = low.builder
+    for ref, kind in attempt.demoted.items():
+        state = low.store[ref]
+        if not is_atom(state):
+            display = ListDisplay(tuple(low.operand(v) for v in state))
+            low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=_list_hint(low, ref), kind=kind)[0]
+            outer.made[low.store[ref]].targets[0].is_users = True
+    header = header_of(low, iterable, node.iter) if isinstance(node, ast.For) else Header([], None, opaque())
+    entry_store = dict(low.store)
+    slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt) for name in names]
+    slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
+    inner = outer.inside()
+    low.builder = inner
+    low.loops.append(Context({"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low)}))
+    head_store = dict(low.store)
+    if isinstance(node, ast.While):
+        tree = _while_body(low, node)
+    else:
+        name_sources(node.target, header.value)
+        statements.assign(low, node.target, header.value)
+        tree = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
+    low.loops.pop()
+    low.builder = outer
+    ends = statements.leaves(tree)
+    if not _settled(low, slots, ends, attempt, entry_store, head_store):
+        return None
+    _finish(low, node, header, slots, tree, inner, ends, attempt)
+    return True
+
+
+def name_sources(target: ast.expr, value: Value) -> None:
+    """The items take the names of the user's targets."""
+    if isinstance(target, ast.Name) and isinstance(value, Var):
+        value.hint, value.is_users = target.id, True
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, tuple) and len(value) == len(target.elts):
+        for part, item in zip(target.elts, value):
+            name_sources(part, item)
+
+
+def _returning(low: Lowering, value: Value) -> Any:
+    low.frame.vars[RETURNED], low.frame.vars[RESULT] = Const(True), value
+    return statements.leaf(low, "break")
+
+
+def _breaking(low: Lowering) -> Any:
+    if BROKE in low.frame.vars:
+        low.frame.vars[BROKE] = Const(True)
+    return statements.leaf(low, "break")
+
+
+def _while_body(low: Lowering, node: ast.While) -> Any:
+    low.node = node.test
+    low.builder.origin = low.origin(node)
+    cond = expressions.lower(low, node.test)
+    known = truth(cond, low)
+    if known is True:
+        return statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
+    if known is False:
+        return statements.leaf(low, "exhausted")
+    if isinstance(cond, ListRef):
+        cond = low.store[cond]
+    before, outer = low.snapshot(), low.builder
+    low.builder = outer.inside()
+    first = low.builder
+    then = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
+    low.restore(before)
+    low.builder = outer.inside()
+    exhausted = statements.leaf(low, "exhausted")
+    low.builder = outer
+    return statements.Fork(cond, (first, then), (exhausted.builder, exhausted), low.origin(node))
+
+
+def _list_hint(low: Lowering, ref: Any) -> str:
+    for name, value in low.frame.vars.items():
+        if value is ref or value == ref:
+            return name.strip("<>")
+    return "items"
+
+
+def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) -> Slot:
+    """Bind a name at the head of a trip to parameters of the loop."""
+    slot = Slot(key, name.strip("<>"))
+    if key in attempt.poisoned:
+        low.frame.vars[name] = Poison(attempt.poisoned[key])
+        return slot
+    if isinstance(value, Poison):
+        return slot
+    entry = low.store
+    if isinstance(value, Const) and value.value is UNBOUND:
+        skeleton = attempt.skeletons.get(key)
+        if skeleton is None:
+            return slot
+        leaves: list[Any] = [Const(UNBOUND)] * _leaf_count(skeleton)
+    else:
+        skeleton, leaves = flatten(value, low.store, lambda r: attempt.skeletons.get(key) is not None and r not in attempt.mutated)
+    slot.skeleton, slot.inits = skeleton, list(leaves)
+    slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
+    low.store = entry
+    low.frame.vars[name] = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
+    return slot
+
+
+def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
+    kind = attempt.kinds.get((slot.key, i))
+    if kind is None:
+        if isinstance(init, Const) and init.value is UNBOUND:
+            return init
+        kind = _carried_kind(kind_of(init))
+    return Var(slot.hint, kind, is_users)
+
+
+def _carried_kind(kind: Kind) -> Kind:
+    """What a carried value is known to be: not the number that it is at first."""
+    return Number(kind.type) if isinstance(kind, Number) else kind
+
+
+def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
+    slot = Slot(ref, _list_hint(low, ref))
+    state = low.store[ref]
+    if is_atom(state):
+        slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
+        kind = attempt.kinds.get((ref, 0)) or attempt.demoted.get(ref) or kind_of(state)
+        if isinstance(kind, ListOf):
+            kind = ListOf(kind.item, opaque())
+        slot.params = [Var(slot.hint, kind, True)]
+        low.store[ref] = slot.params[0]
+        return slot
+    pairs = state if isinstance(ref, ListRef) else tuple(v for _, v in state)
+    skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
+    slot.skeleton, slot.inits = skeleton, list(leaves)
+    slot.params = [_param(slot, i, init, attempt, False) for i, init in enumerate(leaves)]
+    values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
+    low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))
+    return slot
+
+
+def _leaf_count(skeleton: Skeleton) -> int:
+    return 1 if skeleton.sort == "leaf" else sum(_leaf_count(p) for p in skeleton.parts)
+
+
+def _value_at(low: Lowering, slot: Slot, end: Any) -> Value:
+    if isinstance(slot.key, (ListRef, DictRef)):
+        state = end.state[1][slot.key]
+        if is_atom(state):
+            return state
+        return tuple(state) if isinstance(slot.key, ListRef) else tuple(v for _, v in state)
+    return end.state[0].get(slot.key, Const(UNBOUND))
+
+
+def _settled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any], head: dict[Any, Any]) -> bool:
+    """Whether the ends of the trip agree with what was assumed at its head; otherwise the assumptions are widened."""
+    stable = True
+    # An empty list of unknown items, and every list that the body changes, is carried.
+    for end in ends:
+        for ref, state in end.state[1].items():
+            if ref not in entry or ref in attempt.mutated and is_atom(state):
+                continue
+            if state is not head[ref] and not _same_state(state, head[ref]):
+                stable &= _note_mutation(low, ref, state, head[ref], entry[ref], end, attempt)
+    nexts = [e for e in ends if e.sort in ("fall", "continue")]
+    for slot in slots:
+        if slot.key in attempt.poisoned:
+            continue
+        for end in nexts:
+            stable &= _agrees(low, slot, _value_at(low, slot, end), end, attempt)
+    return stable
+
+
+def _same_state(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and isinstance(a, tuple) and len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b))
+
+
+def _note_mutation(low: Lowering, ref: Any, state: Any, head: Any, entry: Any, end: Any, attempt: Attempt) -> bool:
+    is_new = ref not in attempt.mutated
+    attempt.mutated[ref] = None
+    if isinstance(ref, ListRef) and not is_atom(head) and (is_atom(state) or len(state) != len(head)):
+        items = list(head) + ([] if is_atom(state) else list(state))
+        kind: Kind | None = kind_of(state).item if is_atom(state) and isinstance(kind_of(state), ListOf) else None
+        for item in items:
+            this = kind_of(operand_of(item, end.state[1]))
+            this = _carried_kind(this)
+            kind = this if kind is None else join(kind, this)
+            if kind is None:
+                raise low.refuse(KindError, "a list that grows in a loop holds values of one kind", None, instead="use a list for each kind.")
+        assert kind is not None
+        attempt.demoted[ref] = ListOf(kind, len(entry) if not is_atom(entry) else opaque())
+        return False
+    return not is_new
+
+
+def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt) -> bool:
+    if isinstance(value, Poison):
+        attempt.poisoned[slot.key] = value.reason
+        return False
+    if isinstance(value, Const) and value.value is UNBOUND:
+        return True
+    skeleton, leaves = flatten(value, end.state[1], lambda r: r not in attempt.mutated and (slot.skeleton is None or _takes_apart(slot.skeleton)))
+    if slot.skeleton is None:
+        attempt.skeletons[slot.key] = skeleton
+        for i, x in enumerate(leaves):
+            attempt.kinds[(slot.key, i)] = _carried_kind(kind_of(x))
+        return not leaves and skeleton.sort == "static"
+    if skeleton != slot.skeleton:
+        if slot.key not in attempt.skeletons and (_has_reference(value) or _has_reference(low.frame.vars.get(slot.key))):
+            attempt.skeletons[slot.key] = skeleton
+            return False
+        attempt.poisoned[slot.key] = f"`{slot.hint}` has another structure in each trip of the loop"
+        return False
+    stable = True
+    for i, (param, x) in enumerate(zip(slot.params, leaves)):
+        if isinstance(x, Const) and x.value is UNBOUND:
+            continue
+        this = _carried_kind(kind_of(x))
+        if isinstance(param, Const):
+            attempt.kinds[(slot.key, i)] = this
+            stable = False
+            continue
+        joined = _widened(param.kind, this, slot.inits[i])
+        if joined is None:
+            attempt.poisoned[slot.key] = f"`{slot.hint}` has a value of another kind in each trip of the loop"
+            return False
+        if joined != param.kind or _lengths(joined) != _lengths(param.kind):
+            attempt.kinds[(slot.key, i)] = joined
+            stable = False
+    return stable
+
+
+def _takes_apart(skeleton: Skeleton) -> bool:
+    return skeleton.sort in ("list", "dict") or any(_takes_apart(p) for p in skeleton.parts)
+
+
+def _has_reference(value: Value) -> bool:
+    return isinstance(value, (ListRef, DictRef)) or (isinstance(value, tuple) and any(_has_reference(v) for v in value))
+
+
+def _lengths(kind: Kind) -> Any:
+    return kind.dims if isinstance(kind, Array) else None
+
+
+def _widened(head: Kind, this: Kind, init: Operand) -> Kind | None:
+    # A constant that becomes an array in the first trip (`s = 0`, then `s = s + x`) is of the later kind.
+    if isinstance(head, Number) and isinstance(this, Array) and this.dims != () and isinstance(init, Const):
+        return this
+    return join(head, this)
+
+
+# ---------------------------------------------------------------- the Loop
+
+
+def _finish(low: Lowering, node: Any, header: Header, slots: list[Slot], tree: Any, inner: Builder, ends: list[Any], attempt: Attempt) -> None:
+    used = [s for s in slots if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
+    exits = [e for e in ends if e.sort in ("break", "exhausted")]
+    is_endless = isinstance(node, ast.While)
+    after: list[tuple[Slot, Skeleton | None, list[int]]] = []
+    params: list[Var] = []
+    inits: list[Operand] = []
+    results: list[Var] = []
+    ways: dict[int, list[Operand]] = {id(e): [] for e in ends}
+    for slot in used:
+        skeleton = slot.skeleton
+        flat: dict[int, list[Any] | None] = {}
+        consistent = slot.key not in attempt.poisoned
+        for end in exits:
+            value = _value_at(low, slot, end)
+            if not _is_bound(value):
+                flat[id(end)] = None
+                continue
+            if isinstance(value, Poison):
+                consistent = False
+                break
+            s, parts = flatten(value, end.state[1], lambda r: r not in attempt.mutated and r not in low.store)
+            if skeleton is None:
+                skeleton = s
+            if s != skeleton:
+                consistent = False
+                break
+            flat[id(end)] = parts
+        if not consistent or skeleton is None:
+            after.append((slot, None, []))
+            continue
+        n = _leaf_count(skeleton)
+        slot_params = slot.params or [Const(UNBOUND)] * n
+        positions = []
+        for i in range(n):
+            param = slot_params[i]
+            candidates = [] if is_endless else [param]
+            candidates += [flat[id(e)][i] for e in exits if flat.get(id(e)) is not None]  # type: ignore[index]
+            bound = [c for c in candidates if _is_bound(c)]
+            if not bound:
+                bound = [param] if _is_bound(param) else []
+            kind: Kind | None = kind_of(bound[0]) if bound else None
+            for c in bound[1:]:
+                kind = None if kind is None else join(kind, kind_of(c))
+            if kind is None:
+                positions = []
+                break
+            kind = _carried_kind(kind)
+            if not isinstance(param, Var):
+                param = Var(slot.hint, kind, isinstance(slot.key, str) and not slot.key.startswith("<"))
+            positions.append(len(results))
+            params.append(param)
+            inits.append(slot.inits[i] if slot.inits else Const(UNBOUND))
+            results.append(Var(slot.hint, kind, param.is_users))
+            for end in ends:
+                if end.sort in ("fall", "continue"):
+                    value = _value_at(low, slot, end)
+                    parts = [Const(UNBOUND)] * n if not _is_bound(value) else flatten(value, end.state[1], lambda r: r not in attempt.mutated and _takes_apart(skeleton))[1]  # type: ignore[arg-type]
+                    ways[id(end)].append(parts[i])
+                else:
+                    parts_at = flat[id(end)]
+                    ways[id(end)].append(Const(UNBOUND) if parts_at is None else parts_at[i])
+        after.append((slot, skeleton if len(positions) == n else None, positions))
+    _name_list_lengths(slots, params, results, ends, header)
+    body = _block(tree, inner, ways)
+    low.builder.add(Loop(tuple(header.sources), tuple(params), tuple(inits), body, tuple(results), low.origin(node)))
+    for slot, skeleton, positions in after:
+        _bind_after(low, slot, skeleton, [results[p] for p in positions], attempt)
+
+
+def _is_bound(value: Value) -> bool:
+    return not (isinstance(value, Const) and value.value is UNBOUND)
+
+
+def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: list[Any], attempt: Attempt) -> None:
+    if isinstance(slot.key, (ListRef, DictRef)):
+        assert skeleton is not None
+        value = rebuild(skeleton, parts, low.new_list, low.new_dict)
+        if skeleton.sort == "leaf" or isinstance(slot.key, ListRef):
+            low.store[slot.key] = value
+        else:
+            low.store[slot.key] = tuple((k, v) for (k, _), v in zip(low.store[slot.key], value))
+        return
+    if skeleton is None:
+        low.frame.vars[slot.key] = Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop"))
+    else:
+        low.frame.vars[slot.key] = rebuild(skeleton, parts, low.new_list, low.new_dict)
+
+
+def _name_list_lengths(slots: list[Slot], params: list[Var], results: list[Var], ends: list[Any], header: Header) -> None:
+    """A list that is appended to a fixed number of times a trip has a length that follows from the loop's."""
+    if len(ends) != 1 or ends[0].sort == "exhausted":
+        return
+    for slot in slots:
+        if not isinstance(slot.key, ListRef) or len(slot.params) != 1 or slot.params[0] not in params:
+            continue
+        appended = _appends(ends[0], slot)
+        result = results[params.index(slot.params[0])]
+        start = kind_of(slot.inits[0])
+        if appended is not None and isinstance(result.kind, ListOf) and isinstance(start, ListOf):
+            result.kind = ListOf(result.kind.item, combine("+", start.length, combine("*", header.trips, appended)))
+
+
+def _appends(end: Any, slot: Slot) -> int | None:
+    state, made, count = end.state[1][slot.key], end.builder.made, 0
+    while state is not slot.params[0]:
+        stmt = made.get(state)
+        if stmt is None or stmt.op is not ops.APPEND:
+            return None
+        state, count = stmt.args[0], count + 1
+    return count
+
+
+def _block(tree: Any, builder: Builder, ways: dict[int, list[Operand]]) -> Block:
+    if isinstance(tree, statements.Leaf):
+        values = tuple(ways[id(tree)])
+        return Block(tuple(builder.stmts), Next(values) if tree.sort in ("fall", "continue") else Exit(values))
+    then, orelse = _block(tree.then[1], tree.then[0], ways), _block(tree.orelse[1], tree.orelse[0], ways)
+    return Block(tuple(builder.stmts), Branch(tree.cond, then, orelse))
+
+
+__all__ = ["NeedsUnrolling", "TupleOf", "has_jump", "jump", "lower_loop"]

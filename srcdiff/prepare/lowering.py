@@ -1,0 +1,258 @@
+"""Lowering: from an accepted syntax tree and the kinds of the arguments to the IR, in one walk.
+
+    h = dense(x, *layers[0])     resolves `dense` and inlines it, takes the known list apart, infers the kinds
+
+The walk interprets what is known when compiling (functions, containers, ranks) and emits statements for the rest. This file
+holds what the walk carries; statements, loops, expressions and calls have a file each.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcdiff.errors import KindError, SrcdiffError
+from srcdiff.ir.kinds import Kind, join
+from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
+from srcdiff.ir import ops
+from srcdiff.prepare.values import ATOMS, DictRef, ListRef, Poison, Skeleton, State, Store, Value, flatten, is_atom, operand_of, rebuild
+from srcdiff.read.source import FunctionSource
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of
+
+MAX_DEPTH = 60
+
+
+@dataclass(eq=False)
+class Frame:
+    """The names of one function's call; `outer` is the frame of the function that it is defined in."""
+
+    source: FunctionSource
+    vars: dict[str, Value] = field(default_factory=dict)
+    outer: Frame | None = None
+    locals: frozenset[str] = frozenset()
+    depth: int = 0
+
+
+@dataclass(eq=False)
+class Lowering:
+    """The state of the walk: where it is (frame, builder), what lists and dicts contain, and what the guard must test."""
+
+    frame: Frame
+    builder: Builder
+    store: Store = field(default_factory=dict)
+    requirements: dict[str, Any] = field(default_factory=dict)
+    serial: Any = field(default_factory=itertools.count)
+    depth: int = 0
+    loops: list[Any] = field(default_factory=list)
+    node: ast.AST | None = None
+    root_source: FunctionSource = field(init=False)
+
+    # ------------------------------------------------------------ places
+
+    def origin(self, node: ast.AST | None = None) -> Origin | None:
+        node = node if node is not None else self.node
+        return self.frame.source.origin(node) if node is not None and hasattr(node, "lineno") else None
+
+    def refuse(self, error: type[SrcdiffError], what: str, node: ast.AST | None = None, why: str | None = None, instead: str | None = None) -> SrcdiffError:
+        return error(what, self.origin(node), why, instead)
+
+    # ------------------------------------------------------------ lists and dicts
+
+    def new_list(self, state: State) -> ListRef:
+        ref = ListRef(next(self.serial))
+        self.store[ref] = state
+        return ref
+
+    def new_dict(self, state: State) -> DictRef:
+        ref = DictRef(next(self.serial))
+        self.store[ref] = state
+        return ref
+
+    def items(self, ref: ListRef) -> tuple[Value, ...] | None:
+        """What a list contains, where that is known."""
+        state = self.store[ref]
+        return None if is_atom(state) else state  # type: ignore[no-any-return]
+
+    def operand(self, value: Value) -> Operand:
+        try:
+            return operand_of(value, self.store)
+        except TypeError as error:
+            raise self.refuse(KindError, f"a value of sort {error} cannot be passed on here") from None
+
+    def atom(self, value: Value, *, hint: str = "") -> Any:
+        """A value as one atom: a structure is made at run time."""
+        if isinstance(value, ATOMS):
+            return value
+        operand = self.operand(value)
+        if isinstance(operand, ATOMS):
+            return operand
+        return self.builder.apply(ops.DISPLAY, (operand,), hint=hint)
+
+    # ------------------------------------------------------------ snapshots
+
+    def snapshot(self) -> tuple[dict[str, Value], Store]:
+        return dict(self.frame.vars), dict(self.store)
+
+    def restore(self, snapshot: tuple[dict[str, Value], Store]) -> None:
+        self.frame.vars, self.store = dict(snapshot[0]), dict(snapshot[1])
+
+
+Snapshot = tuple[dict[str, Value], Store]
+
+
+def truth(value: Value, low: Lowering) -> bool | None:
+    """Whether a value is true, where that is known when compiling."""
+    match value:
+        case Const():
+            return bool(value.value)
+        case tuple():
+            return bool(value)
+        case ListRef():
+            items = low.items(value)
+            return None if items is None else bool(items)
+        case DictRef():
+            return bool(low.store[value])
+        case Var() | Free():
+            return None
+        case Ref():
+            return bool(value.value) if not callable(value.value) else True
+        case _:
+            return True
+
+
+# ---------------------------------------------------------------- joining two arms
+
+
+@dataclass(eq=False)
+class Arm:
+    """One arm of an if: its builder, and the names and lists at its end. `value` is what a conditional expression gives."""
+
+    builder: Builder
+    state: Snapshot
+    value: Value = None
+
+
+class Joiner:
+    """Collects the results of an If: pairs of operands, one from each arm."""
+
+    def __init__(self, low: Lowering, then: Arm, orelse: Arm) -> None:
+        self.low, self.then, self.orelse = low, then, orelse
+        self.results: list[Var] = []
+        self.yields: tuple[list[Operand], list[Operand]] = ([], [])
+        self.seen: dict[Any, Var] = {}
+
+    def atoms(self, a: Any, b: Any, hint: str, is_users: bool) -> Value:
+        if a is b or (isinstance(a, Const) and a == b):
+            return a
+        if isinstance(a, Ref) and isinstance(b, Ref) and a.value is b.value:
+            return a
+        key = (a, b)
+        if key in self.seen:
+            return self.seen[key]
+        is_free = [isinstance(x, Const) and x.value is UNBOUND for x in (a, b)]
+        kind: Kind | None = kind_of(b) if is_free[0] else kind_of(a) if is_free[1] else join(kind_of(a), kind_of(b))
+        if kind is None or isinstance(a, Ref) or isinstance(b, Ref):
+            return Poison(f"`{hint}` is {_spoken(a)} on one path and {_spoken(b)} on another")
+        result = Var(hint, kind, is_users)
+        self.results.append(result)
+        self.yields[0].append(a)
+        self.yields[1].append(b)
+        self.seen[key] = result
+        return result
+
+    def values(self, a: Value, b: Value, hint: str, is_users: bool) -> Value:
+        if a is b:
+            return a
+        if isinstance(a, Poison) or isinstance(b, Poison):
+            return a if isinstance(a, Poison) else b
+        if is_atom(a) and is_atom(b):
+            return self.atoms(a, b, hint, is_users)
+        unbound = [isinstance(x, Const) and x.value is UNBOUND for x in (a, b)]
+        known = [lambda r: r not in self.then.state[1] or r not in self.orelse.state[1], lambda r: r not in self.orelse.state[1] or r not in self.then.state[1]]
+        sides = []
+        for i, (value, arm) in enumerate(((a, self.then), (b, self.orelse))):
+            sides.append((None, []) if unbound[i] else flatten(value, arm.state[1], known[i]))
+        (sa, la), (sb, lb) = sides
+        if sa is None and sb is not None:
+            sa, la = sb, [Const(UNBOUND)] * len(lb)
+        if sb is None and sa is not None:
+            sb, lb = sa, [Const(UNBOUND)] * len(la)
+        if sa != sb or sa is None:
+            merged = self._lists(a, b, hint)
+            return merged if merged is not None else Poison(f"`{hint}` has another structure on each path")
+        joined = [self.atoms(x, y, hint, is_users) for x, y in zip(la, lb)]
+        for part in joined:
+            if isinstance(part, Poison):
+                return part
+        return rebuild(sa, joined, self.low.new_list, self.low.new_dict)
+
+    def _lists(self, a: Value, b: Value, hint: str) -> Value | None:
+        """Two lists of different lengths: a list whose length the run decides."""
+        if not (isinstance(a, ListRef) and isinstance(b, ListRef)):
+            return None
+        state = self.state_of(self.then.state[1][a], self.orelse.state[1][b], hint)
+        return None if state is None else self.low.new_list(state)
+
+    def state_of(self, a: State, b: State, hint: str) -> State | None:
+        atoms = []
+        for state, arm in ((a, self.then), (b, self.orelse)):
+            if is_atom(state):
+                atoms.append(state)
+                continue
+            display = ListDisplay(tuple(operand_of(v, arm.state[1]) for v in state))
+            atoms.append(arm.builder.apply(ops.DISPLAY, (display,), hint=hint))
+        joined = self.atoms(atoms[0], atoms[1], hint, True)
+        return None if isinstance(joined, Poison) else joined
+
+
+def _spoken(value: Any) -> str:
+    if isinstance(value, Const):
+        return "None" if value.value is None else f"`{value.value!r}`"
+    if isinstance(value, Ref):
+        return f"`{value.text}`"
+    return f"a value of another kind ({getattr(value, 'kind', value)})"
+
+
+def join_arms(low: Lowering, cond: Any, then: Arm, orelse: Arm, before: Snapshot, *, with_value: bool = False, hint: str = "", origin: Origin | None = None) -> Value:
+    """Add the If that chose between two arms, and bind the names that differ to its results."""
+    joiner = Joiner(low, then, orelse)
+    value = joiner.values(then.value, orelse.value, hint or "value", bool(hint)) if with_value else None
+    names: dict[str, Value] = {}
+    unbound = Const(UNBOUND)
+    for name in {**then.state[0], **orelse.state[0]}:
+        a, b = then.state[0].get(name, unbound), orelse.state[0].get(name, unbound)
+        names[name] = joiner.values(a, b, name.strip("<>"), not name.startswith("<"))
+    store: Store = {}
+    for ref in {**then.state[1], **orelse.state[1]}:
+        if ref not in then.state[1] or ref not in orelse.state[1]:
+            store[ref] = then.state[1].get(ref, orelse.state[1].get(ref))
+            continue
+        store[ref] = _join_state(joiner, ref, then.state[1][ref], orelse.state[1][ref])
+    low.frame.vars = names
+    low.store = {**store, **{r: s for r, s in low.store.items() if r not in store}}
+    if joiner.results or then.builder.stmts or orelse.builder.stmts:
+        low.builder.add(
+            If(cond, Block(tuple(then.builder.stmts), Yield(tuple(joiner.yields[0]))), Block(tuple(orelse.builder.stmts), Yield(tuple(joiner.yields[1]))), tuple(joiner.results), origin)
+        )
+    return value
+
+
+def _join_state(joiner: Joiner, ref: ListRef | DictRef, a: State, b: State) -> State:
+    if a is b:
+        return a
+    if isinstance(ref, ListRef):
+        if not is_atom(a) and not is_atom(b) and len(a) == len(b):
+            return tuple(joiner.values(x, y, "item", False) for x, y in zip(a, b))
+        state = joiner.state_of(a, b, "items")
+        return state if state is not None else (Poison("a list holds values of other kinds on each path"),)
+    keys = [k for k, _ in a]
+    if keys == [k for k, _ in b]:
+        return tuple((k, joiner.values(x, y, str(k), False)) for (k, x), (_, y) in zip(a, b))
+    return tuple((k, Poison("a dict has other keys on each path")) for k in keys)
+
+
+__all__ = ["Arm", "Callable", "Frame", "Lowering", "Skeleton", "Snapshot", "join_arms", "truth"]

@@ -1,0 +1,97 @@
+"""Prepare: a function and the structures of its arguments become a program in the IR.
+
+    prepare(read_function(loss), bound)    Primal: the parameters, the statements, the result
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Mapping as Map
+from dataclasses import dataclass, field
+from typing import Any
+
+from srcdiff.errors import SyntaxNotAccepted
+from srcdiff.ir.kinds import Kind, Opaque
+from srcdiff.ir.nodes import Const, Parameter, Ref, Stmt, Var
+from srcdiff.prepare import expressions, statements
+from srcdiff.prepare.calls import function_locals
+from srcdiff.prepare.entry import Leaf, Structure, open_structure
+from srcdiff.prepare.lowering import Frame, Lowering
+from srcdiff.prepare.values import Store, Value
+from srcdiff.read.source import FunctionSource
+from srcdiff.rules import chapters
+from srcdiff.rules.builder import Builder
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A lowered function: `values` are its parameters as values, `result` what it returns, in terms of `stmts`."""
+
+    source: FunctionSource
+    name: str
+    params: tuple[Parameter, ...]
+    structures: Map[str, Structure]
+    values: Map[str, Value]
+    stmts: tuple[Stmt, ...]
+    result: Value
+    store: Store
+    requirements: Map[str, Any] = field(default_factory=dict)
+    docstring: str | None = None
+    entry_lists: Store = field(default_factory=dict)
+
+
+def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
+    """Lower a function for arguments of these structures."""
+    chapters.load()
+    fn = source.node
+    if isinstance(fn, ast.AsyncFunctionDef):
+        raise SyntaxNotAccepted("an async function is not accepted", source.origin(fn))
+    builder = Builder()
+    frame = Frame(source, locals=function_locals(fn))
+    frame.node = fn  # type: ignore[attr-defined]
+    low = Lowering(frame, builder, serial=itertools.count())
+    low.root_source = source
+    params: list[Parameter] = []
+    values: dict[str, Value] = {}
+    for name, style, default in parameters(source):
+        s = structures[name]
+        kind: Kind = s.kind if isinstance(s, Leaf) else Opaque(type(s).__name__)
+        var = Var(name, kind, True)
+        params.append(Parameter(name, var, style, default))
+        values[name] = open_structure(low, s, var, name)
+    frame.vars = dict(values)
+    entry_lists = dict(low.store)
+    if isinstance(fn, ast.Lambda):
+        low.builder.origin = low.origin(fn.body)
+        result = expressions.lower(low, fn.body)
+    else:
+        tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
+        result = statements.settle(low, tree, builder).value
+    return Primal(source, source.name, tuple(params), structures, values, tuple(builder.stmts), result, low.store, low.requirements, source.docstring, entry_lists)
+
+
+def _without_docstring(fn: ast.FunctionDef) -> list[ast.stmt]:
+    body = fn.body
+    first = body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return body[1:]
+    return body
+
+
+def parameters(source: FunctionSource) -> list[tuple[str, str, Ref | None]]:
+    """Name, style and default of each parameter, in order."""
+    a = source.node.args
+    out: list[tuple[str, str, Ref | None]] = []
+    positional = [*[(p.arg, "positional_only") for p in a.posonlyargs], *[(p.arg, "positional") for p in a.args]]
+    missing = len(positional) - len(source.defaults)
+    for i, (name, style) in enumerate(positional):
+        default = Ref(source.defaults[i - missing], name) if i >= missing else None
+        out.append((name, style, default))
+    if a.vararg is not None:
+        out.append((a.vararg.arg, "star", None))
+    for p in a.kwonlyargs:
+        out.append((p.arg, "keyword_only", Ref(source.kwdefaults[p.arg], p.arg) if p.arg in source.kwdefaults else None))
+    if a.kwarg is not None:
+        out.append((a.kwarg.arg, "double_star", None))
+    return out

@@ -1,0 +1,280 @@
+"""Statements: from syntax to IR, with control flow as a tree.
+
+    if p: return a          Fork(p, Leaf("return", a), …the rest…)
+
+A statement that may jump takes the rest of its block into the arms that fall through, so that the end of a block is a tree
+whose leaves say how it ends. `settle` joins a tree whose leaves all go on in one place; loops turn theirs into Next and Exit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from srcdiff.errors import KindError, SyntaxNotAccepted
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, ListOf, TupleOf, is_scalar
+from srcdiff.ir.nodes import Const, Free, Origin, Var
+from srcdiff.prepare import expressions, loops
+from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
+from srcdiff.prepare.values import Closure, DictRef, ListRef, Poison, Record, Value, is_atom
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import is_basic_index, kind_of
+from srcdiff.rules.registry import rule_for
+
+
+@dataclass(eq=False)
+class Leaf:
+    """How a path ends: "fall", "return", "break", "continue" or "exhausted"."""
+
+    sort: str
+    value: Value
+    builder: Builder
+    state: Snapshot
+
+
+@dataclass(eq=False)
+class Fork:
+    cond: Value
+    then: tuple[Builder, Tree]
+    orelse: tuple[Builder, Tree]
+    origin: Origin | None
+
+
+Tree = Leaf | Fork
+Continuation = Callable[[], Tree]
+
+
+def leaf(low: Lowering, sort: str, value: Value = None) -> Leaf:
+    return Leaf(sort, value, low.builder, low.snapshot())
+
+
+def leaves(tree: Tree) -> list[Leaf]:
+    if isinstance(tree, Leaf):
+        return [tree]
+    return leaves(tree.then[1]) + leaves(tree.orelse[1])
+
+
+def settle(low: Lowering, tree: Tree, builder: Builder) -> Arm:
+    """Join all leaves of a tree into one path; the value is that of the path taken."""
+    if isinstance(tree, Leaf):
+        return Arm(tree.builder, tree.state, tree.value)
+    then = settle(low, tree.then[1], tree.then[0])
+    orelse = settle(low, tree.orelse[1], tree.orelse[0])
+    low.builder = builder
+    low.restore(then.state)
+    value = join_arms(low, tree.cond, then, orelse, then.state, with_value=True, origin=tree.origin)
+    return Arm(builder, low.snapshot(), value)
+
+
+# ---------------------------------------------------------------- lists of statements
+
+
+def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tree:
+    """Lower statements; `k` lowers what follows them."""
+    for i, node in enumerate(nodes):
+        rest = nodes[i + 1 :]
+        low.node = node
+        low.builder.origin = low.origin(node)
+        match node:
+            case ast.If():
+                tree = _lower_if(low, node, rest, k)
+                if tree is not None:
+                    return tree
+            case ast.For() | ast.While():
+                tree = loops.lower_loop(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
+                if tree is not None:
+                    return tree
+            case ast.Return():
+                value = Const(None) if node.value is None else expressions.lower(low, node.value)
+                return loops.jump(low, "return", value)
+            case ast.Break():
+                return loops.jump(low, "break")
+            case ast.Continue():
+                return loops.jump(low, "continue")
+            case _:
+                lower_simple(low, node)
+    return k()
+
+
+def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continuation) -> Tree | None:
+    """An if statement; None when it falls through and the rest goes on in the same block."""
+    cond = expressions.lower(low, node.test)
+    known = truth(cond, low)
+    if known is not None:
+        chosen = node.body if known else node.orelse
+        if loops.has_jump(chosen):
+            return lower_stmts(low, [*chosen, *rest], k)
+        lower_stmts(low, chosen, lambda: leaf(low, "fall"))
+        return None
+    cond = _condition(low, cond, node.test)
+    origin = low.origin(node)
+    before = low.snapshot()
+    outer = low.builder
+    jumps = loops.has_jump([node])
+    arms: list[tuple[Builder, Tree]] = []
+    for body in (node.body, node.orelse):
+        low.restore(before)
+        low.builder = outer.inside()
+        arm_builder = low.builder
+        tree = lower_stmts(low, [*body, *rest] if jumps else body, k if jumps else lambda: leaf(low, "fall"))
+        arms.append((arm_builder, tree))
+    low.builder = outer
+    if jumps:
+        return Fork(cond, arms[0], arms[1], origin)
+    then, orelse = (settle(low, tree, builder) for builder, tree in arms)
+    low.builder = outer
+    join_arms(low, cond, then, orelse, before, origin=origin)
+    return None
+
+
+def _condition(low: Lowering, cond: Value, node: ast.expr) -> Value:
+    if isinstance(cond, ListRef):
+        return low.store[cond]
+    if not is_atom(cond):
+        raise low.refuse(KindError, "the truth of this value is not known when the function is compiled", node)
+    kind = kind_of(cond)
+    if isinstance(kind, Array) and kind.dims is not None and len(kind.dims) > 0 and any(isinstance(n, int) and n != 1 for n in kind.dims):
+        raise low.refuse(KindError, "an array with several elements has no truth value", node, instead="use np.where, np.any or np.all.")
+    return cond
+
+
+# ---------------------------------------------------------------- simple statements
+
+
+def lower_simple(low: Lowering, node: ast.stmt) -> None:
+    match node:
+        case ast.Assign(targets, value):
+            result = expressions.lower(low, value)
+            for target in targets:
+                assign(low, target, result)
+        case ast.AnnAssign(target, _, value):
+            if value is not None:
+                assign(low, target, expressions.lower(low, value))
+        case ast.AugAssign():
+            _augmented(low, node)
+        case ast.Expr(value):
+            if not isinstance(value, ast.Constant):
+                expressions.lower(low, value)
+        case ast.FunctionDef():
+            low.frame.vars[node.name] = expressions.closure(low, node, node.name)
+        case ast.Assert(test, message):
+            _lower_assert(low, test, message)
+        case ast.Pass():
+            pass
+        case ast.Import(names):
+            for alias in names:
+                expressions.import_module(low, alias)
+        case ast.ImportFrom():
+            expressions.import_from(low, node)
+        case _:
+            raise low.refuse(SyntaxNotAccepted, f"`{type(node).__name__.lower()}` is not accepted here", node)
+
+
+def _lower_assert(low: Lowering, test: ast.expr, message: ast.expr | None) -> None:
+    cond = expressions.lower(low, test)
+    if truth(cond, low) is True:
+        return
+    args = [low.atom(cond)]
+    if message is not None:
+        args.append(low.atom(expressions.lower(low, message)))
+    low.builder.apply_all(ops.ASSERT, tuple(args), kind=())
+
+
+def assign(low: Lowering, target: ast.expr, value: Value) -> None:
+    """Bind a target; a temporary takes the user's name."""
+    match target:
+        case ast.Name(name):
+            bind_name(low, name, value)
+        case ast.Tuple(parts) | ast.List(parts):
+            _unpack(low, target, parts, value)
+        case ast.Starred(inner):
+            assign(low, inner, value)
+        case _:
+            raise low.refuse(
+                SyntaxNotAccepted, "a write into an array, a container or an object is not accepted", target,
+                instead="build the new value: np.where, np.concatenate, a list that grows by append, a new dict.",
+            )  # fmt: skip
+
+
+def bind_name(low: Lowering, name: str, value: Value) -> None:
+    if isinstance(value, Var) and not value.is_users and not name.startswith("<") and value in low.builder.made:
+        value.hint, value.is_users = name, True
+    low.frame.vars[name] = value
+
+
+def _unpack(low: Lowering, node: ast.expr, parts: list[ast.expr], value: Value) -> None:
+    starred = [i for i, p in enumerate(parts) if isinstance(p, ast.Starred)]
+    items = expressions.items_of(low, value, None if starred else len(parts), node)
+    if not starred:
+        if len(items) != len(parts):
+            raise low.refuse(KindError, f"{len(items)} values for {len(parts)} names", node)
+        for part, item in zip(parts, items):
+            assign(low, part, item)
+        return
+    at, after = starred[0], len(parts) - starred[0] - 1
+    if len(items) < len(parts) - 1:
+        raise low.refuse(KindError, f"{len(items)} values for at least {len(parts) - 1} names", node)
+    middle = items[at : len(items) - after]
+    for part, item in zip(parts[:at], items):
+        assign(low, part, item)
+    assign(low, parts[at], low.new_list(tuple(middle)))
+    for part, item in zip(parts[at + 1 :], items[len(items) - after :]):
+        assign(low, part, item)
+
+
+def _augmented(low: Lowering, node: ast.AugAssign) -> None:
+    if not isinstance(node.target, ast.Name):
+        assign(low, node.target, None)
+        return
+    current = expressions.lower(low, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+    operand = expressions.lower(low, node.value)
+    if isinstance(current, ListRef):
+        expressions.extend_list(low, current, operand, node)
+        return
+    result = expressions.binary(low, type(node.op).__name__, current, operand, node)
+    kind = kind_of(current) if is_atom(current) else None
+    if isinstance(kind, Array) and not is_scalar(kind):
+        _check_unshared(low, node, current, result)
+    bind_name(low, node.target.id, result)
+
+
+def _check_unshared(low: Lowering, node: ast.AugAssign, current: Value, result: Value) -> None:
+    """`y += e` on an array writes into it: the same as `y = y + e` only where nothing else sees that array."""
+    name = node.target.id  # type: ignore[union-attr]
+    stmt = low.builder.made.get(current) if isinstance(current, Var) else None
+    is_fresh = stmt is not None and (stmt.op.style in ("binary", "unary") or (stmt.op.style == "call" and not _may_view(stmt.op.fn)))
+    elsewhere = [n for n, v in low.frame.vars.items() if n != name and _mentions(v, current)]
+    held = any(_mentions(v, current) for v in low.store.values())
+    viewed = any(
+        current in s.args and (s.op in (ops.TRANSPOSE,) or (s.op is ops.ITEM and is_basic_index(s.args[1])) or (s.op.style == "call" and _may_view(s.op.fn)))
+        for s in low.builder.made.values()
+    )
+    same_kind = isinstance(kind_of(result), Array) and kind_of(result).dtype == kind_of(current).dtype  # type: ignore[union-attr]
+    if not is_fresh or elsewhere or held or viewed or not same_kind or low.frame.outer is not None or low.depth > 0 and stmt is None:
+        raise low.refuse(
+            SyntaxNotAccepted, f"`{name}` is updated in place while another name may see the same array", node,
+            why="An update in place changes every name and view of the array.", instead=f"write `{name} = {name} {_SYMBOL.get(type(node.op).__name__, '+')} …`.",
+        )  # fmt: skip
+
+
+_SYMBOL = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "MatMult": "@", "Mod": "%", "FloorDiv": "//"}
+
+
+def _may_view(fn: object) -> bool:
+    rule = rule_for(fn)
+    return rule is None or rule.is_view
+
+
+def _mentions(value: Value, atom: Value) -> bool:
+    match value:
+        case tuple():
+            return any(_mentions(v, atom) for v in value)
+        case Record():
+            return any(_mentions(v, atom) for v in value.values)
+        case _:
+            return value is atom
+
+
+__all__ = ["Closure", "DictRef", "Fork", "Free", "Leaf", "ListOf", "Poison", "Tree", "TupleOf", "assign", "lower_stmts", "settle"]

@@ -1,0 +1,200 @@
+"""The accepted subset: one table that says of every node of Python's syntax whether srcdiff reads it.
+
+    y = x[1:] - x[:-1]      accepted
+    x[0] = 1.0              SyntaxNotAccepted: assignment to an item
+
+An entry is `None` for what is accepted, a `Refusal` for what is not, and a function of the node and the one around it
+where that decides. What an accepted node means is known in `lower`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from srcdiff.errors import SyntaxNotAccepted
+from srcdiff.read.source import FunctionSource
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a piece of syntax is not accepted: the three sentences of the error."""
+
+    what: str
+    why: str
+    instead: str
+
+
+Decision = Refusal | None
+Rule = Decision | Callable[[ast.AST, ast.AST], Decision]
+
+_AS_VALUES = "A gradient is made of values that stay what they are; what an assignment like this overwrites is not followed."
+_NO_JUMPS = "The reverse sweep has to know which statements ran, and an exception may come from any of them."
+_RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
+_OUTSIDE = "The function would change a variable of its surroundings, where no adjoint reaches."
+
+ITEM_ASSIGNMENT = Refusal(
+    "assignment to an item is not accepted",
+    _AS_VALUES,
+    "make the whole value at once: np.where, np.concatenate, or a list built with append and np.stack; a dict by a display.",
+)
+ATTRIBUTE_ASSIGNMENT = Refusal(
+    "assignment to an attribute is not accepted",
+    _AS_VALUES,
+    "assign to a local name, or make a new object with dataclasses.replace.",
+)
+DELETION = Refusal(
+    "del is not accepted", _AS_VALUES, "leave the name or the item alone; a local name is freed when it is no longer needed."
+)
+NESTED_DECORATOR = Refusal(
+    "a decorator on a nested function is not accepted",
+    "What the decorator returns is known only when the function runs.",
+    "define the decorated function at module level.",
+)
+UNCALLED_GENERATOR = Refusal(
+    "a generator expression is accepted only as an argument of a call",
+    "A generator is consumed as it is read, and the reverse sweep would have to read it again.",
+    "use a list comprehension: [... for ... in ...].",
+)
+ASYNC_COMPREHENSION = Refusal(
+    "an async comprehension is not accepted", _RESUMED, "gather the values first, and pass them as arguments."
+)
+WITH = Refusal(
+    "with is not accepted",
+    "What a context manager does on entry and on exit is not part of the function's value.",
+    "put the with statement around the call of the differentiated function.",
+)
+TRY = Refusal("try is not accepted", _NO_JUMPS, "test for the case beforehand with if, or catch the exception around the call.")
+ASYNC = Refusal("async code is not accepted", _RESUMED, "await outside, and pass the values as arguments.")
+YIELD = Refusal("a generator function is not accepted", _RESUMED, "build a list with append, and return it.")
+SET = Refusal(
+    "a set is not accepted",
+    "A set of numbers keeps one of two equal ones, so its elements have no adjoints of their own.",
+    "use a list or a tuple.",
+)
+PATTERN = Refusal(
+    "match is not accepted",
+    "Patterns test and bind at once, and bindings of cases that fail stay behind.",
+    "use if and elif with isinstance, len or ==.",
+)
+IMPORT = Refusal(
+    "an import inside the function is not accepted",
+    "Names are looked up when the function is compiled, and this one is bound only when it runs.",
+    "import at the top of the module.",
+)
+CLASS = Refusal(
+    "a class definition inside the function is not accepted",
+    "It would make a new class at each call, which nothing outside can name.",
+    "define the class at module level.",
+)
+
+
+def _written(refusal: Refusal) -> Rule:
+    """Reading is accepted, assigning (also as a loop's target) and deleting is not."""
+    return lambda node, around: None if isinstance(getattr(node, "ctx", None), ast.Load) else refusal
+
+
+def _in_call(node: ast.AST, around: ast.AST) -> Decision:
+    return None if isinstance(around, ast.Call) and node in around.args else UNCALLED_GENERATOR
+
+
+def _undecorated(node: ast.AST, around: ast.AST) -> Decision:
+    return NESTED_DECORATOR if getattr(node, "decorator_list", None) else None
+
+
+def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
+    return ASYNC_COMPREHENSION if getattr(node, "is_async", 0) else None
+
+
+_ACCEPTED: tuple[type[ast.AST], ...] = (
+    # statements
+    ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
+    ast.Break, ast.Continue,
+    # expressions
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.ListComp, ast.DictComp, ast.Compare, ast.Call,
+    ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
+    ast.arguments, ast.arg,
+    # contexts and operators
+    ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.Invert, ast.UAdd, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.MatMult,
+    ast.Div, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd, ast.FloorDiv, ast.Eq, ast.NotEq,
+    ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
+)  # fmt: skip
+
+SUBSET: dict[type[ast.AST], Rule] = {
+    **dict.fromkeys(_ACCEPTED),
+    ast.FunctionDef: _undecorated,
+    ast.GeneratorExp: _in_call,
+    ast.comprehension: _synchronous,
+    ast.Subscript: _written(ITEM_ASSIGNMENT),
+    ast.Attribute: _written(ATTRIBUTE_ASSIGNMENT),
+    ast.Delete: DELETION,
+    ast.Del: DELETION,
+    ast.With: WITH,
+    ast.withitem: WITH,
+    ast.Try: TRY,
+    ast.TryStar: TRY,
+    ast.ExceptHandler: TRY,
+    ast.Raise: Refusal("raise is not accepted", _NO_JUMPS, "use assert for a check, or check the arguments before the call."),
+    ast.Match: PATTERN,
+    ast.match_case: PATTERN,
+    ast.NamedExpr: Refusal(
+        "an assignment expression (:=) is not accepted",
+        "It binds a name in the middle of an expression, perhaps in one of its branches only.",
+        "assign in a statement of its own before.",
+    ),
+    ast.Global: Refusal("global is not accepted", _OUTSIDE, "pass the value as an argument, and return the new one."),
+    ast.Nonlocal: Refusal("nonlocal is not accepted", _OUTSIDE, "pass the value as an argument, and return the new one."),
+    ast.Yield: YIELD,
+    ast.YieldFrom: YIELD,
+    ast.Await: ASYNC,
+    ast.AsyncFunctionDef: ASYNC,
+    ast.AsyncFor: ASYNC,
+    ast.AsyncWith: ASYNC,
+    ast.ClassDef: CLASS,
+    ast.Import: IMPORT,
+    ast.ImportFrom: IMPORT,
+    ast.alias: IMPORT,
+    ast.Set: SET,
+    ast.SetComp: SET,
+}
+
+if hasattr(ast, "TypeAlias"):  # Python 3.12
+    SUBSET[ast.TypeAlias] = Refusal(
+        "a type statement inside the function is not accepted",
+        "It makes a new type at each call, which no value depends on.",
+        "put it at module level.",
+    )
+
+_UNKNOWN = Refusal("this syntax is not accepted", "srcdiff does not know what it means.", "write it with older syntax.")
+
+
+def check_subset(source: FunctionSource) -> None:
+    """Raise `SyntaxNotAccepted` for the first piece of the function's text that is outside the accepted subset.
+
+    Its decorators, annotations and default values are not part of it: they ran when it was defined.
+    """
+    node = source.node
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise _error(source, node, ASYNC)
+    for part in node.body if isinstance(node, ast.FunctionDef) else [node.body]:
+        _check(source, part, node)
+
+
+def _check(source: FunctionSource, node: ast.AST, around: ast.AST) -> None:
+    rule = SUBSET.get(type(node), _UNKNOWN)
+    refusal = rule(node, around) if callable(rule) else rule
+    if refusal is not None:
+        raise _error(source, node, refusal)
+    for name in node._fields:
+        if name in ("annotation", "returns", "type_params"):
+            continue
+        part = getattr(node, name, None)
+        for child in part if isinstance(part, list) else [part]:
+            if isinstance(child, ast.AST):
+                _check(source, child, node)
+
+
+def _error(source: FunctionSource, node: ast.AST, refusal: Refusal) -> SyntaxNotAccepted:
+    place = node.target if isinstance(node, ast.comprehension) else node
+    return SyntaxNotAccepted(refusal.what, source.origin(place), refusal.why, refusal.instead)

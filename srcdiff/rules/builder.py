@@ -1,0 +1,110 @@
+"""The builder: makes statements, infers the kinds of their results, and names a common subexpression once.
+
+    b.apply(ADD, (x, y))      the Var of `x + y`, the same Var when asked again in this block or one inside it
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Kind, ListOf
+from srcdiff.ir.nodes import Apply, Atom, Block, Const, End, Op, Operand, Origin, Stmt, Var
+from srcdiff.rules.inference import infer
+
+_VERSIONS = frozenset(["copy", "index_add", "index_set", "scatter_add", "append", "pop", "assert", "effect", "unpack", "format"])
+
+Key = tuple[Op, tuple[Operand, ...], tuple[tuple[str, Operand], ...]]
+
+
+class Builder:
+    """Statements of one block; `parent` is the builder of the block around it, whose values it may use."""
+
+    def __init__(self, parent: Builder | None = None) -> None:
+        self.parent = parent
+        self.stmts: list[Stmt] = []
+        self.known: dict[Key, tuple[Var, ...]] = {}
+        self.made: dict[Var, Apply] = {} if parent is None else parent.made
+        self.origin: Origin | None = None if parent is None else parent.origin
+
+    def inside(self) -> Builder:
+        return Builder(self)
+
+    def block(self, end: End) -> Block:
+        return Block(tuple(self.stmts), end)
+
+    def add(self, stmt: Stmt) -> None:
+        self.stmts.append(stmt)
+
+    def find(self, key: Key) -> tuple[Var, ...] | None:
+        scope: Builder | None = self
+        while scope is not None:
+            found = scope.known.get(key)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+    def apply(self, op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], ...] = (), *, hint: str = "", kind: Kind | None = None) -> Var:
+        """The result of a primitive with one result."""
+        return self.apply_all(op, args, kwargs, hint=hint, kind=kind)[0]
+
+    def apply_all(
+        self, op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], ...] = (), *, hint: str = "", kind: Kind | tuple[Kind, ...] | None = None
+    ) -> tuple[Var, ...]:
+        key = (op, args, kwargs)
+        is_shared = op.style not in _VERSIONS and not op.has_effect and not (op is ops.DISPLAY and not isinstance(args[0], tuple))
+        if is_shared:
+            found = self.find(key)
+            if found is not None:
+                return found
+        kinds = infer(op, args, kwargs) if kind is None else kind
+        if not isinstance(kinds, tuple):
+            kinds = (kinds,)
+        targets = tuple(Var(hint or _hint(op, args), k) for k in kinds)
+        stmt = Apply(targets, op, args, kwargs, self.origin)
+        self.stmts.append(stmt)
+        for target in targets:
+            self.made[target] = stmt
+        if is_shared and not any(isinstance(k, ListOf) for k in kinds):
+            self.known[key] = targets
+        return targets
+
+    def item(self, value: Operand, index: Operand, *, hint: str = "") -> Var:
+        return self.apply(ops.ITEM, (value, index), hint=hint)
+
+    def length(self, value: Atom, axis: int) -> Operand:
+        """`value.shape[axis]`, or the number where it is known."""
+        from srcdiff.ir.kinds import Array
+
+        kind = value.kind
+        if isinstance(kind, Array) and kind.dims is not None and isinstance(kind.dims[axis], int):
+            return Const(kind.dims[axis])
+        shape = self.apply(ops.SHAPE, (value,))
+        return self.item(shape, Const(axis))
+
+
+_HINTS: dict[str, str] = {
+    "add": "total", "sub": "difference", "mul": "product", "div": "ratio", "pow": "power", "matmul": "product", "neg": "negative",
+    "lt": "is_less", "le": "is_less", "gt": "is_greater", "ge": "is_greater", "eq": "is_equal", "ne": "differs", "len": "n", "item": "item",
+    "shape": "shape", "size": "size", "display": "items", "not": "is_not", "and": "both", "or": "either", "index_add": "buffer",
+}  # fmt: skip
+
+
+def _hint(op: Op, args: tuple[Any, ...]) -> str:
+    """What a temporary is: `exp_z` for np.exp(z), `W2` for params["W2"], `h_0` for h[0]."""
+    first = args[0] if args else None
+    named = first.hint if isinstance(first, Var) else getattr(first, "text", "")
+    if op is ops.ITEM:
+        index = args[1]
+        if isinstance(index, Const) and isinstance(index.value, str) and index.value.isidentifier():
+            return index.value
+        if named and len(named) < 16:
+            return f"{named}_{index.value}" if isinstance(index, Const) and isinstance(index.value, int) and index.value >= 0 else f"{named}_item"
+    if op is ops.TRANSPOSE and named:
+        return f"{named}_T"
+    if op.style == "call":
+        name = op.text.rsplit(".", 1)[-1]
+        joined = f"{name}_{named}" if named else name
+        return joined if len(joined) <= 24 and joined.isidentifier() else name
+    return _HINTS.get(op.key, "value")

@@ -1,0 +1,284 @@
+"""The normal form of adjoint terms: minus outermost, constants and scalars first, quotients before products.
+
+    (1 / n) * (2 * r)        2 / n * r
+    x_bar * (-y / d)         -(x_bar / d * y)
+    a + (-b)                 a - b
+
+Only terms that staging itself has made are taken apart; the user's expressions stay as they are. Nothing is regrouped that
+would cost an array operation more where the parts are shared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Number
+from srcdiff.ir.nodes import Apply, Const, Var
+
+if TYPE_CHECKING:
+    from srcdiff.rules.staging import Staged
+
+
+@dataclass(frozen=True)
+class Product:
+    """sign · number · Π scalars / Π scalar divisors · Π arrays / Π array divisors"""
+
+    is_negative: bool = False
+    number: float | int = 1
+    scalars: tuple[Staged, ...] = ()
+    scalar_divisors: tuple[Staged, ...] = ()
+    arrays: tuple[Staged, ...] = ()
+    divisors: tuple[Staged, ...] = field(default=())
+
+
+def _definition(value: Staged) -> Apply | None:
+    atom = value.atom
+    return value.builder.made.get(atom) if isinstance(atom, Var) else None
+
+
+def _operands(value: Staged, stmt: Apply) -> list[Staged]:
+    """The operands of the statement that made `value`, with logical shapes that broadcast to its own."""
+    from srcdiff.rules.staging import Staged
+
+    out = [Staged(value.builder, a) for a in stmt.args]  # type: ignore[arg-type]
+    if value.is_full:
+        return out
+    # The value is broadcast as a whole: so is the operand of its own physical shape.
+    return [Staged(value.builder, s.atom, value.dims, value.like) if _is_biggest(s, value) else s for s in out]
+
+
+def _is_biggest(operand: Staged, value: Staged) -> bool:
+    return bool(operand.dims == _own(value))
+
+
+def _own(value: Staged) -> Any:
+    from srcdiff.rules.staging import dims_of
+
+    return dims_of(value.kind)
+
+
+def is_number(value: Staged) -> bool:
+    atom = value.atom
+    return isinstance(atom, Const) and isinstance(atom.value, (int, float)) and not isinstance(atom.value, bool)
+
+
+def _is_scalar(value: Staged) -> bool:
+    """Physically without axes."""
+    kind = value.kind
+    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.dims == ())
+
+
+def is_negative(value: Staged) -> bool:
+    if is_number(value):
+        return bool(value.atom.value < 0)  # type: ignore[union-attr]
+    stmt = _definition(value)
+    return stmt is not None and stmt.op is ops.NEG
+
+
+def view(value: Staged) -> Product:
+    """What `value` is made of, as far as it may be taken apart."""
+    if is_number(value):
+        number = value.atom.value  # type: ignore[union-attr]
+        return Product(number < 0, abs(number), () if value.is_full else (_one(value),))
+    stmt = _definition(value)
+    if stmt is not None and stmt.op is ops.NEG:
+        inner = view(_operands(value, stmt)[0])
+        return replace(inner, is_negative=not inner.is_negative)
+    if stmt is not None and stmt.op is ops.MUL:
+        a, b = _operands(value, stmt)
+        if is_number(a):
+            inner = view(b)
+            return replace(inner, number=a.atom.value * inner.number)  # type: ignore[union-attr, operator]
+        if _is_scalar(a) and not _is_scalar(b):
+            left, inner = view(a), view(b)
+            if not inner.scalars and not inner.scalar_divisors and inner.number == 1 and not inner.is_negative:
+                return replace(left, arrays=inner.arrays, divisors=inner.divisors)
+    if stmt is not None and stmt.op is ops.DIV:
+        a, b = _operands(value, stmt)
+        if is_number(a) and _is_scalar(b):
+            number = a.atom.value  # type: ignore[union-attr]
+            return Product(number < 0, abs(number), (), (b,))
+        if is_number(a):
+            number = a.atom.value  # type: ignore[union-attr]
+            return Product(number < 0, abs(number), divisors=(b,))
+        if not _is_scalar(b) and not _is_scalar(a):
+            inner = view(a)
+            if inner.is_negative or inner.number == 1:
+                return Product(inner.is_negative, 1, (), (), (_strip(a),), (b,))
+        if is_negative(a):
+            inner_quotient = div(neg(a), b)
+            return replace(view(inner_quotient), is_negative=True)
+    return Product(scalars=(value,)) if _is_scalar(value) else Product(arrays=(value,))
+
+
+def _one(value: Staged) -> Staged:
+    from srcdiff.rules.staging import Staged
+
+    return Staged(value.builder, Const(1), value.dims, value.like)
+
+
+def _strip(value: Staged) -> Staged:
+    return neg(value) if is_negative(value) else value
+
+
+def _atomic(value: Staged) -> Product:
+    """`value` as one factor; a minus is taken out, and a constant of a scalar."""
+    if is_negative(value):
+        return replace(_atomic(neg(value)), is_negative=True)
+    return Product(scalars=(value,)) if _is_scalar(value) else Product(arrays=(value,))
+
+
+def neg(value: Staged) -> Staged:
+    from srcdiff.rules.staging import Staged, elementwise
+
+    if is_number(value):
+        return Staged(value.builder, Const(-value.atom.value), value.dims, value.like)  # type: ignore[union-attr]
+    stmt = _definition(value)
+    if stmt is not None and stmt.op is ops.NEG:
+        return Staged(value.builder, stmt.args[0], value.dims, value.like)  # type: ignore[arg-type]
+    if stmt is not None and stmt.op is ops.SUB and stmt.targets[0].hint in ("difference", ""):
+        pass
+    return elementwise(ops.NEG, value)
+
+
+def mul(a: Staged, b: Staged) -> Staged:
+    """`a * b`; `a` is the adjoint where one of them is."""
+    if is_number(a) and is_number(b):
+        return _rescale(a, a.atom.value * b.atom.value, b)  # type: ignore[union-attr, operator]
+    for one, other in ((a, b), (b, a)):
+        if is_number(one) and one.atom.value == 1 and _absorbs(other, one):  # type: ignore[union-attr]
+            return other
+    left, right = view(a), view(b)
+    if not _may_break(left, right):
+        left = _atomic(a)
+    if not _may_break(right, left):
+        right = _atomic(b)
+    product = Product(
+        left.is_negative != right.is_negative, _tidy(left.number * right.number), left.scalars + right.scalars,
+        left.scalar_divisors + right.scalar_divisors, left.arrays + right.arrays, left.divisors + right.divisors,
+    )  # fmt: skip
+    result = _build(product, a, b)
+    return result
+
+
+def _may_break(one: Product, other: Product) -> bool:
+    """Whether taking `one` apart costs no array operation more, were it needed elsewhere too."""
+    if not one.arrays:
+        return not one.scalars or one.number == 1 or not other.arrays or len(one.scalars) <= 1
+    if one.number == 1 and not one.scalars and not one.scalar_divisors:
+        return True
+    if one.divisors:
+        return False
+    return len(one.arrays) == 1 and (other.number != 1 or bool(other.scalars or other.scalar_divisors) or not other.arrays)
+
+
+def _absorbs(value: Staged, one: Staged) -> bool:
+    return one.is_full and one.dims == () or one.dims == value.dims
+
+
+def _rescale(a: Staged, number: float, b: Staged) -> Staged:
+    from srcdiff.rules.staging import Staged
+
+    wide = a if len(a.dims or ()) >= len(b.dims or ()) else b
+    return Staged(a.builder, Const(_tidy(number)), wide.dims, wide.like)
+
+
+def _tidy(number: float) -> float | int:
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
+
+
+def _build(p: Product, a: Staged, b: Staged) -> Staged:
+    from srcdiff.rules.staging import Staged, elementwise
+
+    builder = a.builder
+    scalar: Staged | None = None
+    for s in p.scalars:
+        if is_number(s) and s.atom.value == 1 and s.is_full:  # type: ignore[union-attr]
+            continue
+        scalar = s if scalar is None else elementwise(ops.MUL, scalar, s)
+    if p.number != 1 or (scalar is None and (p.scalar_divisors or not p.arrays)):
+        number = Staged(builder, Const(_tidy(p.number)))
+        scalar = number if scalar is None else elementwise(ops.MUL, number, scalar)
+    for d in p.scalar_divisors:
+        assert scalar is not None
+        scalar = elementwise(ops.DIV, scalar, d)
+    array: Staged | None = None
+    arrays = list(p.arrays)
+    divisors = list(p.divisors)
+    if not arrays and divisors:
+        scalar = scalar if scalar is not None else Staged(builder, Const(1))
+        array = elementwise(ops.DIV, scalar, divisors.pop(0))
+        scalar = None
+    for x in arrays:
+        array = x if array is None else elementwise(ops.MUL, array, x)
+        # The quotient by the adjoint comes first, since both partials of a division share it.
+        while divisors and array is x:
+            array = elementwise(ops.DIV, array, divisors.pop(0))
+    for d in divisors:
+        assert array is not None
+        array = elementwise(ops.DIV, array, d)
+    if array is None:
+        assert scalar is not None
+        result = scalar
+    else:
+        result = array if scalar is None else elementwise(ops.MUL, scalar, array)
+    return elementwise(ops.NEG, result) if p.is_negative and not is_number(result) else neg(result) if p.is_negative else result
+
+
+def div(a: Staged, b: Staged) -> Staged:
+    from srcdiff.rules.staging import elementwise
+
+    if is_number(b) and b.atom.value == 1 and b.is_full:  # type: ignore[union-attr]
+        return a
+    if is_negative(a) and not (is_number(a) and _is_scalar(b)):
+        return neg(div(neg(a), b))
+    if is_number(a) and is_negative(a):
+        return neg(div(neg(a), b))
+    if is_negative(b):
+        return neg(div(a, neg(b)))
+    if is_number(a) and is_number(b):
+        quotient = a.atom.value / b.atom.value  # type: ignore[union-attr, operator]
+        if quotient * b.atom.value == a.atom.value and float(quotient * 1024).is_integer():  # type: ignore[union-attr, operator]
+            return _rescale(a, quotient, b)
+    # A scalar divisor joins the scalars: (2 / n) of an array is one operation on the array.
+    if _is_scalar(b) and not _is_scalar(a):
+        left = view(a)
+        if len(left.arrays) == 1 and not left.divisors and (left.number != 1 or left.scalars or left.scalar_divisors):
+            return _build(replace(left, scalar_divisors=(*left.scalar_divisors, b)), a, b)
+    return elementwise(ops.DIV, a, b)
+
+
+def add(a: Staged, b: Staged) -> Staged:
+    from srcdiff.rules.staging import elementwise
+
+    if is_number(a) and a.atom.value == 0 and a.is_full:  # type: ignore[union-attr]
+        return b
+    if is_number(b) and b.atom.value == 0 and b.is_full:  # type: ignore[union-attr]
+        return a
+    if is_number(a) and is_number(b):
+        return _rescale(a, a.atom.value + b.atom.value, b)  # type: ignore[union-attr, operator]
+    if is_negative(b):
+        if is_negative(a):
+            return neg(elementwise(ops.ADD, neg(a), neg(b)))
+        return elementwise(ops.SUB, a, neg(b))
+    if is_negative(a):
+        return elementwise(ops.SUB, b, neg(a))
+    return elementwise(ops.ADD, a, b)
+
+
+def sub(a: Staged, b: Staged) -> Staged:
+    from srcdiff.rules.staging import elementwise
+
+    if is_number(b) and b.atom.value == 0 and b.is_full:  # type: ignore[union-attr]
+        return a
+    if is_number(a) and a.atom.value == 0 and a.is_full:  # type: ignore[union-attr]
+        return neg(b)
+    if is_number(a) and is_number(b):
+        return _rescale(a, a.atom.value - b.atom.value, b)  # type: ignore[union-attr, operator]
+    if is_negative(b):
+        return add(a, neg(b))
+    if is_negative(a) and not is_number(a):
+        return neg(elementwise(ops.ADD, neg(a), b))
+    return elementwise(ops.SUB, a, b)

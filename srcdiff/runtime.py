@@ -1,0 +1,22 @@
+"""What the general form of a gradient calls when it runs: the facts that were not known when it was compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def unbroadcast(value: Any, like: Any) -> Any:
+    """Sum `value` to the shape of `like`, which was broadcast.
+
+    >>> unbroadcast(np.ones((2, 3)), np.zeros((2, 1))).shape
+    (2, 1)
+    """
+    value = np.asarray(value)
+    shape = np.shape(like)
+    lead = value.ndim - len(shape)
+    if lead > 0:
+        value = value.sum(axis=tuple(range(lead)))
+    ones = tuple(i for i, n in enumerate(shape) if n == 1 and value.ndim > i and value.shape[i] != 1)
+    return value.sum(axis=ones, keepdims=True) if ones else value[()]

@@ -1,0 +1,201 @@
+"""The table of adjoints while a reverse sweep is built: what each value's adjoint is at this point.
+
+A first contribution is the adjoint; a later one is added. An arm of an If, or the body of a loop, works on a table of its
+own that begins where the outer one stands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import InternalError, KindError
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, opaque
+from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, Source, Var
+from srcdiff.rules import factors
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.staging import Staged, add_at, dims_of, operand, owned, zeros
+
+Component = tuple[Var, int]
+
+
+class Adjoints:
+    """Adjoints by value; those of a tuple's items by (value, position)."""
+
+    def __init__(self, outer: Adjoints | None = None) -> None:
+        self.outer = outer
+        self.own: dict[Var | Component, Staged | None] = {}
+
+    def get(self, key: Var | Component) -> Staged | None:
+        table: Adjoints | None = self
+        while table is not None:
+            if key in table.own:
+                return table.own[key]
+            table = table.outer
+        return None
+
+    def take(self, key: Var | Component) -> Staged | None:
+        """The adjoint of a value whose statement is reached: nothing adds to it any more."""
+        value = self.get(key)
+        if value is not None:
+            self.own[key] = None
+        return value
+
+    def put(self, key: Var | Component, value: Staged) -> None:
+        self.own[key] = value
+
+
+def named(value: Staged, var: Var) -> Staged:
+    """Call the adjoint after the value, if it has no such name yet."""
+    atom = value.atom
+    if isinstance(atom, Var) and not atom.hint.endswith("_bar") and atom in value.builder.made:
+        atom.hint = f"{var.hint}_bar"
+    return value
+
+
+def accumulate(adjoints: Adjoints, target: Operand, contribution: Any, b: Builder) -> None:
+    """Add a contribution to the adjoint of an operand: of each part, where it is a container."""
+    if contribution is None:
+        return
+    match target:
+        case Var():
+            if isinstance(target.kind, TupleOf) and isinstance(contribution, tuple):
+                for i, part in enumerate(contribution):
+                    if part is not None:
+                        _add(adjoints, (target, i), _at(part, b), b, target)
+                return
+            _add(adjoints, target, _at(contribution, b), b, target)
+        case tuple() | ListDisplay():
+            items = target if isinstance(target, tuple) else target.items
+            if isinstance(contribution, Staged):
+                for i, item in enumerate(items):
+                    if isinstance(item, Var):
+                        accumulate(adjoints, item, contribution[i], b)
+                return
+            for item, part in zip(items, contribution):
+                accumulate(adjoints, item, part, b)
+        case _:
+            return
+
+
+def _at(value: Any, b: Builder) -> Staged:
+    """The value with the builder that now adds statements."""
+    if not isinstance(value, Staged):
+        value = Staged(b, Const(value))
+    return value if value.builder is b else Staged(b, value.atom, value.dims, value.like)
+
+
+def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Builder, var: Var) -> None:
+    kind = var.kind if isinstance(key, Var) else var.kind.items[key[1]]  # type: ignore[union-attr]
+    if isinstance(kind, ListOf):
+        contribution = as_list(contribution, kind, b)
+    existing = adjoints.get(key)
+    if existing is None:
+        total = contribution
+    elif isinstance(kind, ListOf):
+        total = add_lists(_at(existing, b), contribution, b)
+    else:
+        total = factors.add(_at(existing, b), contribution)
+    adjoints.put(key, named(total, var))
+
+
+def as_list(value: Staged, kind: ListOf, b: Builder) -> Staged:
+    """The adjoint of a list, as a list: the rows of an array."""
+    if isinstance(value.kind, ListOf):
+        return value
+    full = owned(value)
+    row = full.kind
+    if not isinstance(row, Array) or not row.dims:
+        raise InternalError(f"the adjoint of a list is {row}")
+    item: Kind = Array(row.dtype, row.dims[1:])
+    atom = b.apply(ops.call_op(list, "list"), (full.atom,), kind=ListOf(item, row.dims[0]))
+    return Staged(b, atom)
+
+
+def add_lists(a: Staged, c: Staged, b: Builder) -> Staged:
+    """Item by item: [x + y for x, y in zip(a, c)]."""
+    kind = a.kind
+    assert isinstance(kind, ListOf) and isinstance(c.kind, ListOf)
+    x, y = Var("a", kind.item), Var("b", c.kind.item)
+    return Staged(b, _mapped(b, (Source(x, a.atom), Source(y, c.atom)), kind, lambda inner: factors.add(Staged(inner, x), Staged(inner, y))))
+
+
+def _mapped(b: Builder, sources: tuple[Source, ...], kind: ListOf, item: Any) -> Var:
+    inner = b.inside()
+    items, result = Var("items", kind), Var("items", kind)
+    start = b.apply(ops.DISPLAY, (ListDisplay(()),), kind=ListOf(kind.item, 0), hint="items")
+    value = item(inner)
+    after = inner.apply(ops.APPEND, (items, value.atom), kind=kind, hint="items")
+    b.add(Loop(sources, (items,), (start,), Block(tuple(inner.stmts), Next((after,))), (result,), b.origin))
+    return result
+
+
+def zero(var: Var, b: Builder) -> Staged:
+    """The adjoint of a value that nothing has added to."""
+    kind = var.kind
+    match kind:
+        case ListOf(Number(), length):
+            display = ListDisplay((Const(0.0),))
+            n = b.apply(ops.LEN, (var,))
+            return Staged(b, b.apply(ops.MUL, (display, n), kind=ListOf(Number("float"), length)))
+        case ListOf(Array(dtype, dims) as item, length) if dims:
+            x = Var("item", item)
+            return Staged(b, _mapped(b, (Source(x, var),), ListOf(item, length), lambda inner: zeros(inner, x, dims, item)))
+        case ListOf(Array(), length):
+            display = ListDisplay((Const(0.0),))
+            n = b.apply(ops.LEN, (var,))
+            return Staged(b, b.apply(ops.MUL, (display, n), kind=ListOf(kind.item, length)))
+        case ListOf() | TupleOf():
+            raise KindError("the derivative of a list of containers that grows in a loop is not accepted", instead="keep a list for each part.")
+        case _:
+            return zeros(b, var, dims_of(kind), kind)
+
+
+def full(value: Staged, var: Var) -> Staged:
+    """The adjoint with the physical shape of its value, in an array of its own where it was smaller."""
+    if isinstance(var.kind, ListOf):
+        return value
+    if value.is_full and (not isinstance(value.atom, Const) or dims_of(var.kind) == ()):
+        atom = value.atom
+        if isinstance(atom, Const) and isinstance(atom.value, int):
+            return Staged(value.builder, Const(float(atom.value)))
+        return value
+    return owned(Staged(value.builder, value.atom, dims_of(var.kind), lambda: var))
+
+
+def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b: Builder, *, is_unique: bool) -> None:
+    """`base_bar[index] += contribution`, on the adjoint of an array or list."""
+    contribution = _at(contribution, b)
+    existing = adjoints.get(base)
+    kind = base.kind
+    if isinstance(kind, TupleOf):
+        assert isinstance(index, Const)
+        key = (base, index.value % len(kind.items))
+        _add(adjoints, key, contribution, b, base)
+        return
+    if existing is None:
+        buffer = zero(base, b)
+        if is_unique and not isinstance(kind, ListOf):
+            atom = b.apply(ops.INDEX_SET, (buffer.atom, index, operand(b, contribution) if contribution.is_full else contribution.atom), hint=f"{base.hint}_bar", kind=kind)
+            adjoints.put(base, Staged(b, atom))
+            return
+    else:
+        buffer = full(_at(existing, b), base)
+    if isinstance(kind, ListOf):
+        if isinstance(index, Const) or not isinstance(contribution.kind, ListOf):
+            atom = b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=f"{base.hint}_bar")
+            adjoints.put(base, Staged(b, atom))
+            return
+        part = zero(base, b)
+        atom = b.apply(ops.INDEX_SET, (part.atom, index, contribution.atom), hint=f"{base.hint}_bar")
+        adjoints.put(base, add_lists(buffer, Staged(b, atom), b) if existing is not None else Staged(b, atom))
+        return
+    result = add_at(buffer, index, contribution, repeats=not is_unique)
+    if isinstance(result.atom, Var):
+        result.atom.hint = f"{base.hint}_bar"
+    adjoints.put(base, result)
+
+
+__all__ = ["Adjoints", "accumulate", "add_item", "full", "named", "np", "opaque", "zero"]

@@ -1,0 +1,269 @@
+"""From a primal program to the function that computes its gradient, value and gradient, or pullback.
+
+    loss(w, b)  ⟶  loss_grad(w, b): forward sweep, reverse sweep, return (w_bar, b_bar)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import KindError, NotDifferentiable
+from srcdiff.analysis.activity import active
+from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown, is_differentiable
+from srcdiff.ir.nodes import Block, Const, DictDisplay, Free, Function, ListDisplay, Operand, Parameter, RecordDisplay, Ref, Return, Var
+from srcdiff.ir.ops import ASTYPE
+from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Sequence as SequenceOf, Structure
+from srcdiff.prepare.program import Primal
+from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of
+from srcdiff.rules.staging import Staged, dims_of, materialise
+from srcdiff.transform.adjoints import Adjoints, full, zero
+from srcdiff.transform.reverse import Reverser
+
+
+def gradient(primal: Primal, argnums: Sequence[str], *, is_single: bool, has_aux: bool, with_value: bool, name: str) -> Function:
+    """The function of the gradient by the parameters `argnums`."""
+    result, aux = _split(primal, has_aux)
+    _check_scalar(primal, result)
+    builder = Builder()
+    adjoints = Adjoints()
+    inputs = _inputs(primal, argnums)
+    outputs = [result] if isinstance(result, Var) else []
+    reverser = Reverser(active(primal.stmts, inputs, outputs), primal.stmts)
+    if isinstance(result, Var):
+        adjoints.put(result, Staged(builder, Const(1.0)))
+    forward = reverser.block(primal.stmts, adjoints, builder)
+    builder.origin = None
+    gradients = tuple(_structured(primal.structures[a], primal.values[a], adjoints, builder, primal) for a in argnums)
+    value: Operand = gradients[0] if is_single else gradients
+    head: Operand = result if aux is None else (result, aux)
+    if with_value:
+        value = (head, value)
+    elif aux is not None:
+        value = (value, aux)
+    return Function(name, primal.params, Block((*forward, *builder.stmts), Return(value)), primal.docstring)
+
+
+def pullback(primal: Primal, argnums: Sequence[str], *, is_single: bool, has_aux: bool, name: str) -> tuple[Function, Value]:
+    """The function (arguments, adjoint of the result) → gradients; a parameter `y_bar` is added, and what its structure is."""
+    result, aux = _split(primal, has_aux)
+    builder = Builder()
+    adjoints = Adjoints()
+    seeds: list[tuple[Var, Var]] = []
+    y_bar = _seed(primal, result, builder, seeds, "y_bar")
+    outputs = [v for v, _ in seeds]
+    reverser = Reverser(active(primal.stmts, _inputs(primal, argnums), outputs), primal.stmts)
+    for var, bar in seeds:
+        existing = adjoints.get(var)
+        adjoints.put(var, Staged(builder, bar) if existing is None else existing + Staged(builder, bar))
+    forward = reverser.block(primal.stmts, adjoints, builder)
+    builder.origin = None
+    gradients = tuple(_structured(primal.structures[a], primal.values[a], adjoints, builder, primal) for a in argnums)
+    head: Operand = operand_of(result, primal.store) if aux is None else (operand_of(result, primal.store), aux)
+    params = (Parameter("y_bar", y_bar, "positional_only"), *primal.params)
+    body = Block((*forward, *builder.stmts), Return((head, gradients[0] if is_single else gradients)))
+    return Function(name, params, body, primal.docstring), result
+
+
+def value_function(primal: Primal, name: str) -> Function:
+    """The primal itself as emitted source."""
+    return Function(name, primal.params, Block(primal.stmts, Return(operand_of(primal.result, primal.store))), primal.docstring)
+
+
+def _seed(primal: Primal, result: Value, b: Builder, seeds: list[tuple[Var, Var]], name: str) -> Var:
+    if isinstance(result, Var) and is_differentiable(result.kind):
+        kind = Number("float") if isinstance(result.kind, Number) else result.kind
+        bar = Var(name, kind, True)
+        seeds.append((result, bar))
+        return bar
+    y_bar = Var(name, Opaque("container"), True)
+    _open_seed(primal, result, y_bar, b, seeds)
+    return y_bar
+
+
+def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: list[tuple[Var, Var]]) -> None:
+    from srcdiff.ir.nodes import Op
+
+    def read(part: Value, key: Any, *, field: str | None = None) -> None:
+        if is_atom(part):
+            if not isinstance(part, Var) or not is_differentiable(part.kind):
+                return
+            kind: Any = Number("float") if isinstance(part.kind, Number) else part.kind
+        else:
+            kind = Opaque("container")
+        if field is None:
+            bar = b.item(y_bar, Const(key)) if not isinstance(kind, Opaque) and False else b.apply(_ITEM, (y_bar, Const(key)), kind=kind, hint="y_bar")
+        else:
+            bar = b.apply(Op(f"field {field}", "attribute", field), (y_bar,), kind=kind, hint="y_bar")
+        if is_atom(part):
+            seeds.append((part, bar))
+        else:
+            _open_seed(primal, part, bar, b, seeds)
+
+    match result:
+        case tuple():
+            for i, part in enumerate(result):
+                read(part, i)
+        case ListRef():
+            state = primal.store[result]
+            if is_atom(state):
+                seeds.append((state, y_bar))
+                return
+            for i, part in enumerate(state):
+                read(part, i)
+        case DictRef():
+            for key, part in primal.store[result]:
+                read(part, key)
+        case Record():
+            for field, part in zip(result.fields, result.values):
+                read(part, None, field=field)
+
+
+from srcdiff.ir.ops import ITEM as _ITEM  # noqa: E402
+
+
+def _split(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
+    result = primal.result
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise NotDifferentiable(
+            f"`{primal.name}` returns no pair", _definition(primal), why="has_aux=True takes a function that returns a tuple (result, auxiliary data).",
+            instead="return a pair, or leave has_aux out.",
+        )  # fmt: skip
+    return result[0], operand_of(result[1], primal.store)
+
+
+def _definition(primal: Primal) -> Any:
+    return primal.source.origin(primal.source.node)
+
+
+def _check_scalar(primal: Primal, result: Value) -> None:
+    place = _definition(primal)
+    name = primal.name
+    if isinstance(result, Const) and result.value is None:
+        raise NotDifferentiable(f"`{name}` returns None, not a scalar", place, why="Every path must return the number to differentiate.", instead="add a return statement.")
+    if not is_atom(result):
+        spoken = {"tuple": "a tuple", "ListRef": "a list", "DictRef": "a dict"}.get(type(result).__name__, "a container")
+        if type(result).__name__ == "Poison":
+            raise NotDifferentiable(
+                f"`{name}` does not return a scalar on every path", place, why=result.reason.replace("`value`", "The result") + ".", instead="return a number on every path."
+            )
+        raise NotDifferentiable(
+            f"`{name}` returns {spoken}, not a scalar", place, why="A gradient is of one number.", instead="return a number, or use has_aux=True for a pair (loss, data), or vjp."
+        )
+    kind = kind_of(result)
+    if isinstance(kind, Array) and kind.dims is not None and kind.dims != ():
+        shape = ", ".join(str(getattr(n, "hint", n)) for n in kind.dims)
+        raise NotDifferentiable(
+            f"`{name}` returns an array of shape ({shape}{',' if len(kind.dims) == 1 else ''}), not a scalar", place,
+            why="A gradient is of one number.", instead="reduce it with np.sum or np.mean, or use vjp or jacobian.",
+        )  # fmt: skip
+    if isinstance(kind, (Number, Array)):
+        dtype = kind.type if isinstance(kind, Number) else kind.dtype
+        if dtype.startswith("complex"):
+            raise NotDifferentiable(f"`{name}` returns a complex number, not a real scalar", place, instead="return its real part, its imaginary part or its absolute value.")
+        return
+    if not isinstance(kind, Unknown):
+        raise NotDifferentiable(f"`{name}` returns a value of kind {getattr(kind, 'type', kind)}, not a scalar", place)
+
+
+# ---------------------------------------------------------------- inputs and their gradients
+
+
+def _inputs(primal: Primal, argnums: Sequence[str]) -> list[Var]:
+    found: list[Var] = []
+    for name in argnums:
+        structure = primal.structures[name]
+        before = len(found)
+        _leaves(structure, primal.values[name], primal, found)
+        if len(found) == before and isinstance(structure, (Leaf, Known)):
+            raise NotDifferentiable(f"the argument `{name}` of `{primal.name}` {_why_not(structure)}", _definition(primal), instead=_instead(structure))
+    return found
+
+
+def _why_not(s: Structure) -> str:
+    if isinstance(s, Known):
+        if s.value is None or isinstance(s.value, str):
+            return f"is {s.value!r}, which has no derivative"
+        return f"is an object of type `{type(s.value).__name__}`, which has no derivative"
+    kind = getattr(s, "kind", None)
+    if isinstance(kind, Number):
+        return f"is of type {kind.type}, which has no derivative"
+    if isinstance(kind, Array):
+        return f"is an array of dtype {kind.dtype}, which has no derivative"
+    if isinstance(kind, Opaque):
+        return f"is an {kind.type}, which has no derivative"
+    return "has no derivative"
+
+
+def _instead(s: Structure) -> str:
+    kind = getattr(s, "kind", None)
+    if isinstance(kind, (Number, Array)):
+        return "pass a float (3.0 rather than 3), or an array of a float dtype (x.astype(float))."
+    return "choose another argument with argnums."
+
+
+def _leaves(s: Structure, value: Value, primal: Primal, found: list[Var]) -> None:
+    for part, inner in _parts(s, value, primal):
+        _leaves(part, inner, primal, found)
+    if isinstance(s, Leaf):
+        atom = primal_atom(value, primal)
+        if isinstance(atom, Var) and is_differentiable(s.kind):
+            found.append(atom)
+
+
+def primal_atom(value: Value, primal: Primal) -> Value:
+    """The argument's atom: of a long list, the list as it was on entry."""
+    return primal.entry_lists.get(value, value) if isinstance(value, ListRef) else value
+
+
+def _parts(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure, Value]]:
+    match s:
+        case SequenceOf(_, items, _):
+            values = primal.entry_lists[value] if isinstance(value, ListRef) else value
+            return list(zip(items, values))
+        case Mapping(_, _, items, _):
+            return list(zip(items, (v for _, v in primal.entry_lists[value])))
+        case Fields(_, _, items, _):
+            return list(zip(items, value.values))
+        case _:
+            return []
+
+
+def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, primal: Primal) -> Operand:
+    """The gradient in the structure of the argument."""
+    parts = [_structured(p, v, adjoints, b, primal) for p, v in _parts(s, value, primal)]
+    match s:
+        case Leaf(kind, _):
+            atom = primal_atom(value, primal)
+            if not is_differentiable(kind) or not isinstance(atom, Var):
+                return Const(None)
+            return _leaf_gradient(atom, adjoints, b)
+        case Known():
+            return Const(None)
+        case SequenceOf(cls, _, _):
+            return ListDisplay(tuple(parts)) if issubclass(cls, list) else tuple(parts)
+        case Mapping(_, keys, _, _):
+            return DictDisplay(keys, tuple(parts))
+        case Fields(cls, fields, _, _):
+            return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts))
+
+
+def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+    bar = adjoints.get(var)
+    if bar is None:
+        return zero(var, b).atom
+    value = full(Staged(b, bar.atom, bar.dims, bar.like), var)
+    kind, wanted = value.kind, var.kind
+    if isinstance(wanted, Array) and isinstance(kind, Array) and kind.dtype != wanted.dtype and kind.dims != ():
+        ref = Ref(getattr(np, wanted.dtype), f"np.{wanted.dtype}")
+        return b.apply(ASTYPE, (value.atom, ref), kind=Array(wanted.dtype, kind.dims))
+    return value.atom
+
+
+__all__ = ["Free", "KindError", "ListOf", "dims_of", "gradient", "materialise", "pullback", "value_function"]

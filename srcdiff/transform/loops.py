@@ -1,0 +1,234 @@
+"""The reverse of a loop: a loop that runs its trips backwards, and the record that it reads.
+
+    for x in xs:                          kept = []
+        s = s + sin(x * s)       ⟶        for x in xs: kept.append(s); …
+                                          for x, s in zip(reversed(xs), reversed(kept)): …
+
+The body's reverse is built first; what it still reads of the trip afterwards is what must be kept (`saving`). An adjoint that
+no trip changes is not carried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from srcdiff.ir.kinds import ListOf, Number
+from srcdiff.ir.nodes import Block, Branch, Const, Exit, If, Loop, Next, Operand, Stmt, Var, Yield
+from srcdiff.ir.walk import bound_by, map_block, source_targets, variables_in, vars_of
+from srcdiff.passes.dead_code import drop_dead_code_in
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.staging import Staged
+from srcdiff.transform.adjoints import Adjoints, add_item, full, zero
+from srcdiff.transform.saving import Trip, save
+
+if TYPE_CHECKING:
+    from srcdiff.transform.reverse import Reverser
+
+
+def reverse_loop(reverser: Reverser, loop: Loop, adjoints: Adjoints, b: Builder) -> list[Stmt]:
+    """Add the reverse loop to `b`; returns the statements of the forward sweep that stand for the loop."""
+    carried = [i for i, (p, r) in enumerate(zip(loop.params, loop.results)) if p in reverser.active or r in reverser.active]
+    incoming = {i: adjoints.take(loop.results[i]) for i in carried}
+    if all(v is None for v in incoming.values()):
+        return [loop]
+    outer = _outer_actives(reverser, loop)
+    constant: set[Any] = set()
+    while True:
+        built = _body(reverser, loop, carried, outer, incoming, constant, adjoints, b)
+        found = built.unchanged - constant
+        if not found:
+            break
+        constant |= found
+    return _assemble(reverser, loop, built, incoming, adjoints, b)
+
+
+class _Built:
+    """The reverse of a trip: its statements, and what each carried adjoint is at its end."""
+
+    def __init__(self) -> None:
+        self.inner: Builder
+        self.heads: dict[Any, Var] = {}
+        self.tails: dict[Any, Staged] = {}
+        self.unchanged: set[Any] = set()
+        self.body: Block
+        self.index: Var | None = None
+        self.scattered: list[Any] = []
+
+
+def _outer_actives(reverser: Reverser, loop: Loop) -> list[Var]:
+    """Active values from before the loop that its trips read."""
+    inside = set(loop.params) | set(variables_in(loop.body)) | {t for s in loop.sources for t in source_targets(s)}
+    found: dict[Var, None] = {}
+    _collect(loop.body, inside, found)
+    for source in loop.sources:
+        if isinstance(source.iterable, Var):
+            found[source.iterable] = None
+    return [v for v in found if v in reverser.active]
+
+
+def _collect(block: Block, inside: set[Var], found: dict[Var, None]) -> None:
+    from srcdiff.ir.walk import blocks_of, operands_of
+
+    for node in (*block.stmts, block.end):
+        for var in vars_of(operands_of(node)):
+            if var not in inside:
+                found[var] = None
+        for inner in blocks_of(node):
+            _collect(inner, inside, found)
+
+
+def _start(key: Any, loop: Loop, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder) -> Staged:
+    """What a carried adjoint is before the first trip backwards."""
+    if isinstance(key, int):
+        known = incoming[key]
+        of = loop.results[key]
+    else:
+        known, of = adjoints.get(key), key
+    if known is None:
+        return zero(of, b)
+    return full(Staged(b, known.atom, known.dims, known.like), of)
+
+
+def _body(
+    reverser: Reverser, loop: Loop, carried: list[int], outer: list[Var], incoming: dict[int, Staged | None], constant: set[Any], adjoints: Adjoints, b: Builder
+) -> _Built:
+    built = _Built()
+    inner = b.inside()
+    table = Adjoints()
+    heads: dict[int, Staged | None] = {}
+    for i in carried:
+        if i in constant:
+            known = incoming[i]
+            heads[i] = None if known is None else Staged(inner, known.atom, known.dims, known.like)
+            continue
+        of = loop.results[i]
+        head = Var(f"{of.hint}_bar", _bar_kind(loop.params[i]))
+        built.heads[i] = head
+        heads[i] = Staged(inner, head)
+    for var in outer:
+        if var in constant:
+            continue
+        head = Var(f"{var.hint}_bar", _bar_kind(var))
+        built.heads[var] = head
+        table.put(var, Staged(inner, head))
+    forward = _tree(reverser, loop.body, heads, table, inner)
+    for source in loop.sources:
+        for target in source_targets(source):
+            bar = table.get(target)
+            if bar is not None and isinstance(source.iterable, Var) and source.iterable in reverser.active:
+                built.scattered.append((source, target, bar))
+    if built.scattered:
+        built.index = Var("i", Number("int"))
+        for source, _target, bar in built.scattered:
+            add_item(table, source.iterable, built.index, bar, inner, is_unique=True)
+    for key, head in built.heads.items():
+        key_var = loop.params[key] if isinstance(key, int) else key
+        tail = table.get(key_var)
+        if tail is None:
+            of = key_var
+            tail = zero(of, inner)
+        if tail.atom is head:
+            built.unchanged.add(key)
+        elif isinstance(key, int) and incoming[key] is None and isinstance(tail.atom, Const) and tail.atom.value == 0.0 and not _reads(inner.stmts, head):
+            built.unchanged.add(key)
+        else:
+            built.tails[key] = full(Staged(inner, tail.atom, tail.dims, tail.like), key_var)
+    built.inner = inner
+    built.body = forward
+    return built
+
+
+def _reads(stmts: list[Stmt], var: Var) -> bool:
+    found: dict[Var, None] = {}
+    _collect(Block(tuple(stmts), Yield(())), set(), found)
+    return var in found
+
+
+def _bar_kind(var: Var) -> Any:
+    kind = var.kind
+    if isinstance(kind, Number):
+        return Number("float")
+    if isinstance(kind, ListOf) and isinstance(kind.item, Number):
+        return ListOf(Number("float"), kind.length)
+    return kind
+
+
+def _tree(reverser: Reverser, block: Block, heads: dict[int, Staged | None], table: Adjoints, b: Builder) -> Block:
+    """Reverse the tree of a body; returns the tree of the forward sweep."""
+    from srcdiff.transform.reverse import export, join_tables
+
+    end = block.end
+    if isinstance(end, Branch):
+        arms = []
+        for arm in (end.then, end.orelse):
+            inner, own = b.inside(), Adjoints(table)
+            new = _tree(reverser, arm, heads, own, inner)
+            arms.append((inner, own, new))
+        joined = join_tables(end.cond, [(i, t, list(n.stmts)) for i, t, n in arms], table, b)
+        end = Branch(end.cond, arms[0][2], arms[1][2])
+        if joined is not None:
+            b.add(joined)
+    elif isinstance(end, (Next, Exit)):
+        for i, head in heads.items():
+            if head is not None:
+                reverser.give(table, end.values[i], Staged(b, head.atom, head.dims, head.like), b)
+    forward = reverser.block(block.stmts, table, b)
+    del export
+    return Block(tuple(forward), end)
+
+
+def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder) -> list[Stmt]:
+    keys = list(built.tails)
+    # Accumulators of values from before the loop come first, carried adjoints after them.
+    keys.sort(key=lambda k: isinstance(k, int))
+    starts: dict[Any, Operand] = {}
+    results: dict[Any, Var] = {}
+    for key in keys:
+        start = _start(key, loop, incoming, adjoints, b)
+        starts[key] = start.atom
+        head = built.heads[key]
+        results[key] = Var(head.hint, head.kind)
+    body = Block(tuple(built.inner.stmts), Next(tuple(built.tails[k].atom for k in keys)))
+    params = tuple(built.heads[k] for k in keys)
+    # A carried adjoint that nobody needs after the loop, and that no trip needs, goes before what is kept is decided.
+    draft = Loop((), params, tuple(starts[k] for k in keys), body, tuple(results[k] for k in keys), b.origin)
+    needed = tuple(results[k] for k in keys if not isinstance(k, int) or _is_wanted(reverser, loop.inits[k]))
+    swept = drop_dead_code_in(Block((draft,), Yield(needed)))
+    if not swept.stmts:
+        return [replace(loop, body=built.body)]
+    trimmed = swept.stmts[-1]
+    assert isinstance(trimmed, Loop)
+    trip = Trip(replace(loop, body=built.body), trimmed, built.index)
+    forward, backward = save(trip, b)
+    for stmt in backward:
+        b.add(stmt)
+    kept_results = set(trimmed.results)
+    for key in keys:
+        if results[key] not in kept_results:
+            continue
+        value = Staged(b, results[key])
+        if not isinstance(key, int):
+            adjoints.put(key, value)
+    for key in keys:
+        if isinstance(key, int) and results[key] in kept_results:
+            reverser.give(adjoints, loop.inits[key], _to_init(Staged(b, results[key]), loop.inits[key], b), b)
+    for i, value in incoming.items():
+        if i in built.unchanged and value is not None:
+            reverser.give(adjoints, loop.inits[i], _to_init(Staged(b, value.atom, value.dims, value.like), loop.inits[i], b), b)
+    return forward
+
+
+def _to_init(value: Staged, init: Operand, b: Builder) -> Staged:
+    from srcdiff.rules.staging import dims_of, unbroadcast
+
+    if isinstance(init, Var) and not isinstance(init.kind, ListOf) and dims_of(init.kind) != value.dims and dims_of(init.kind) == ():
+        return unbroadcast(value, (), init)
+    return value
+
+
+def _is_wanted(reverser: Reverser, init: Operand) -> bool:
+    return any(v in reverser.active for v in vars_of((init,)))
+
+
+__all__ = ["If", "bound_by", "map_block", "reverse_loop"]

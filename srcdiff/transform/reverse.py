@@ -1,0 +1,388 @@
+"""Reverse mode: the forward sweep, then for each statement from the last to the first the contributions of its rule.
+
+    h = tanh(a)              a_bar = h_bar * (1 - h * h)
+    a = x @ W        ⟶       W_bar = x.T @ a_bar
+    return sum(h)
+
+The adjoint of a structured statement is one: of an If an If with the same condition, of a Loop a Loop that runs backwards
+(`loops` in this package). What the reverse sweep of a loop reads of a trip is found by `saving`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from srcdiff.errors import KindError, NoRule, SrcdiffError
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, Free, If, ListDisplay, Loop, Operand, Origin, Ref, SliceOf, Stmt, Var, Yield
+from srcdiff.ir.walk import bound_by, map_block, vars_of
+from srcdiff.rules import factors
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import bind, is_basic_index, kind_of
+from srcdiff.rules.registry import Rule, rule_for
+from srcdiff.rules.staging import Staged, dims_of, lift, unbroadcast, wrap
+from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, zero
+
+
+class Reverser:
+    """What a reverse sweep needs to know of the whole program: the active values."""
+
+    def __init__(self, active: set[Var], stmts: Sequence[Stmt] = ()) -> None:
+        self.active = active
+        self.permutations = {
+            s.targets[0] for s in stmts if isinstance(s, Apply) and s.op.fn in (np.arange, np.argsort) and kind_of(s.targets[0]).ndim == 1  # type: ignore[union-attr]
+        }
+
+    def block(self, stmts: Sequence[Stmt], adjoints: Adjoints, b: Builder) -> list[Stmt]:
+        """Add the reverse of the statements to `b`; returns the statements of the forward sweep."""
+        forward: list[Stmt] = []
+        for stmt in reversed(stmts):
+            b.origin = _reverse_origin(stmt.origin)
+            match stmt:
+                case Apply():
+                    self.apply(stmt, adjoints, b)
+                    forward.append(stmt)
+                case If():
+                    forward.append(self.branch(stmt, adjoints, b))
+                case Loop():
+                    from srcdiff.transform.loops import reverse_loop
+
+                    forward.extend(reversed(reverse_loop(self, stmt, adjoints, b)))
+        forward.reverse()
+        return forward
+
+    # ------------------------------------------------------------ primitives
+
+    def apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
+        if not any(t in self.active for t in stmt.targets):
+            return
+        try:
+            self._apply(stmt, adjoints, b)
+        except SrcdiffError as error:
+            if error.origin is None and stmt.origin is not None:
+                raise type(error)(error.what, stmt.origin, error.why, error.instead) from None
+            raise
+
+    def _apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
+        bars = [adjoints.take(t) for t in stmt.targets]
+        if all(bar is None for bar in bars):
+            if isinstance(stmt.targets[0].kind, TupleOf):
+                self._display_of_components(stmt, adjoints, b)
+            return
+        staged = [None if bar is None else Staged(b, bar.atom, bar.dims, bar.like) for bar in bars]
+        first = staged[0]
+        op, args = stmt.op, stmt.args
+        match op.style:
+            case "binary" | "unary" | "call":
+                self._rule(stmt, staged, adjoints, b)
+            case "attribute" if op is ops.TRANSPOSE and first is not None:
+                self.give(adjoints, args[0], first.T, b)
+            case "item" if first is not None:
+                self._item(args[0], args[1], first, adjoints, b)
+            case "display" | "copy":
+                self.give(adjoints, args[0], first, b)
+            case "method" if first is not None:
+                dtype = kind_of(args[0])
+                value = first.astype(dtype.dtype) if op is ops.ASTYPE and isinstance(dtype, Array) else first
+                self.give(adjoints, args[0], value, b)
+            case "append" if first is not None:
+                kind = stmt.targets[0].kind
+                assert isinstance(kind, ListOf)
+                shorter, last = b.apply_all(ops.POP, (first.atom,), kind=(first.kind, kind.item), hint="item_bar")
+                shorter.hint = getattr(first.atom, "hint", "items_bar")
+                adjoints.put(args[0], Staged(b, shorter))  # type: ignore[arg-type]
+                self.give(adjoints, args[1], Staged(b, last), b)
+            case _:
+                raise NoRule(f"no derivative rule for `{op.text or op.key}`")
+
+    def give(self, adjoints: Adjoints, target: Operand, contribution: Any, b: Builder) -> None:
+        """A contribution to what is active."""
+        if isinstance(target, Var):
+            if target in self.active:
+                accumulate(adjoints, target, contribution, b)
+            return
+        if isinstance(target, (tuple, ListDisplay)):
+            items = target if isinstance(target, tuple) else target.items
+            for i, item in enumerate(items):
+                if not any(v in self.active for v in vars_of((item,))):
+                    continue
+                part = contribution[i] if not isinstance(contribution, Staged) else _row(contribution, i, b)
+                self.give(adjoints, item, part, b)
+
+    def _display_of_components(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
+        target = stmt.targets[0]
+        kind = target.kind
+        assert isinstance(kind, TupleOf)
+        parts = [adjoints.take((target, i)) for i in range(len(kind.items))]
+        for i, part in enumerate(parts):
+            if part is None:
+                continue
+            source = stmt.args[0]
+            if stmt.op is ops.DISPLAY and isinstance(source, tuple):
+                self.give(adjoints, source[i], part, b)
+            elif stmt.op is ops.ITEM and isinstance(source, Var):
+                raise KindError("the derivative of a tuple in a list is not accepted", instead="keep a list for each part.")
+
+    def _item(self, base: Operand, index: Operand, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
+        if isinstance(base, Var) and base in self.active:
+            add_item(adjoints, base, index, y_bar, b, is_unique=_is_unique(index, base, self))
+
+    def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
+        rule = rule_for(stmt.op.fn)
+        if rule is None:
+            if stmt.op.text == "np.array":
+                self._array(stmt, bars[0], adjoints, b)
+                return
+            raise NoRule(f"no derivative rule for `{stmt.op.text}`")
+        if rule.sort == "elementwise":
+            assert bars[0] is not None
+            self._elementwise(rule, stmt, bars[0], adjoints, b)
+            return
+        assert rule.signature is not None
+        bound = bind(rule, stmt.args, stmt.kwargs)
+        stack = self._stack_of_list(rule, bound, bars[0], b)
+        if stack is not None:
+            self.give(adjoints, bound[rule.wrt[0]], stack, b)
+            return
+        for contribution, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
+            if contribution is not None and name in bound:
+                self.give(adjoints, bound[name], contribution, b)
+
+    def _contributions(self, rule: Rule, stmt: Apply, bound: dict[str, Any], bars: list[Staged | None], b: Builder) -> tuple[Any, ...]:
+        values = {name: staged_argument(b, v, name in rule.wrt) for name, v in bound.items()}
+        extra: dict[str, Any] = {}
+        if "y" in rule.needs:
+            results = tuple(Staged(b, t) for t in stmt.targets)
+            extra["y"] = results if len(results) > 1 else results[0]
+        if "y_bar" in rule.needs:
+            extra["y_bar"] = list(bars) if len(bars) > 1 else bars[0]
+        assert rule.text is not None and rule.signature is not None
+        call = rule.signature.bind_partial()
+        call.arguments.update(values)
+        contributions = rule.text(*call.args, **call.kwargs, **extra)
+        return contributions if isinstance(contributions, tuple) else (contributions,)
+
+    def _stack_of_list(self, rule: Rule, bound: dict[str, Any], y_bar: Staged | None, b: Builder) -> Any:
+        """The adjoint of a list of unknown length that np.stack joined: its rows."""
+        if rule.sort != "linear" or not rule.wrt or rule.wrt[0] not in bound or y_bar is None:
+            return None
+        operand = bound[rule.wrt[0]]
+        if not (isinstance(operand, Var) and isinstance(operand.kind, ListOf)):
+            return None
+        axis = bound.get("axis", Const(0))
+        if rule.fn is not np.stack or not isinstance(axis, Const):
+            raise NoRule(f"no derivative rule for `{rule.name}` of a list whose length the run decides", instead="use np.stack.")
+        return y_bar if axis.value == 0 else np.moveaxis(y_bar, axis.value, 0)  # type: ignore[call-overload]
+
+    def _array(self, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
+        source = stmt.args[0]
+        if isinstance(source, Var):
+            self.give(adjoints, source, y_bar, b)
+        elif isinstance(source, ListDisplay) and y_bar is not None:
+            for i, item in enumerate(source.items):
+                if isinstance(item, Var) and item in self.active:
+                    self.give(adjoints, item, _row(y_bar, i, b), b)
+
+    def _elementwise(self, rule: Rule, stmt: Apply, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
+        wanted = [i for i, a in enumerate(stmt.args) if isinstance(a, Var) and a in self.active]
+        if not wanted:
+            return
+        values = [staged_argument(b, a, True) for a in stmt.args]
+        extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
+        assert rule.text is not None
+        partials = rule.text(*values, **extra)
+        partials = partials if isinstance(partials, tuple) else (partials,)
+        by_operand: dict[Var, Any] = {}
+        for i in wanted:
+            arg = stmt.args[i]
+            assert isinstance(arg, Var)
+            partial = partials[i]
+            if partial is None or (isinstance(partial, (int, float)) and partial == 0):
+                continue
+            by_operand[arg] = partial if arg not in by_operand else by_operand[arg] + partial
+        order = list(by_operand.items())
+        # The operand whose adjoint takes over the result's name comes last.
+        order.sort(key=lambda item: item[0].hint == stmt.targets[0].hint)
+        for arg, partial in order:
+            contribution = factors.mul(y_bar, lift(b, partial))
+            dims = dims_of(arg.kind)
+            contribution = unbroadcast(contribution, dims, arg)
+            accumulate(adjoints, arg, contribution, b)
+
+    # ------------------------------------------------------------ branches
+
+    def branch(self, stmt: If, adjoints: Adjoints, b: Builder) -> If:
+        wanted = [(i, bar) for i, r in enumerate(stmt.results) if r in self.active and (bar := adjoints.take(r)) is not None]
+        if not wanted:
+            return stmt
+        arms: list[tuple[Builder, Adjoints, list[Stmt]]] = []
+        for arm in (stmt.then, stmt.orelse):
+            inner, table = b.inside(), Adjoints(adjoints)
+            assert isinstance(arm.end, Yield)
+            for i, bar in wanted:
+                self.give(table, arm.end.values[i], bar, inner)
+            forward = self.block(arm.stmts, table, inner)
+            arms.append((inner, table, forward))
+        joined = join_tables(stmt.cond, arms, adjoints, b)
+        then, orelse = stmt.then, stmt.orelse
+        new = If(stmt.cond, Block(tuple(arms[0][2]), then.end), Block(tuple(arms[1][2]), orelse.end), stmt.results, stmt.origin)
+        if joined is None:
+            return new
+        new, joined = export(new, joined)
+        b.add(joined)
+        return new
+
+
+def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adjoints: Adjoints, b: Builder) -> If | None:
+    """The If of the reverse sweep, whose results are the adjoints that an arm has changed."""
+    inside = {v for _, _, forward in arms for s in forward for v in bound_by(s)}
+    keys: dict[Any, None] = {}
+    for _, table, _ in arms:
+        for key in table.own:
+            owner = key if isinstance(key, Var) else key[0]
+            if owner not in inside:
+                keys[key] = None
+    results: list[Var] = []
+    yields: tuple[list[Operand], list[Operand]] = ([], [])
+    changed: list[tuple[Any, Staged]] = []
+    for key in keys:
+        before = adjoints.get(key)
+        values = [table.get(key) for _, table, _ in arms]
+        if all(v is before or (v is not None and before is not None and v.atom == before.atom) for v in values) or all(v is None for v in values):
+            continue
+        owner = key if isinstance(key, Var) else key[0]
+        if all(v is not None and v.atom == values[0].atom and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
+            changed.append((key, values[0]))  # type: ignore[arg-type]
+            continue
+        parts = []
+        for value, (inner, _, _) in zip(values, arms):
+            of = owner if isinstance(key, Var) else Var(owner.hint, owner.kind.items[key[1]])
+            value = zero(of, inner) if value is None else Staged(inner, value.atom, value.dims, value.like)
+            parts.append(full(value, of).atom)
+        kind = owner.kind if isinstance(key, Var) else owner.kind.items[key[1]]
+        result = Var(f"{owner.hint}_bar", kind_of(parts[0]) if isinstance(kind, ListOf) else _bar_kind(kind))
+        results.append(result)
+        yields[0].append(parts[0])
+        yields[1].append(parts[1])
+        changed.append((key, Staged(b, result)))
+    for key, value in changed:
+        adjoints.put(key, value if value.builder is b else Staged(b, value.atom, value.dims, value.like))
+    if not results:
+        return None
+    blocks = [Block(tuple(inner.stmts), Yield(tuple(y))) for (inner, _, _), y in zip(arms, yields)]
+    return If(cond, blocks[0], blocks[1], tuple(results), b.origin)
+
+
+def _bar_kind(kind: Any) -> Any:
+    return Number("float") if isinstance(kind, Number) else kind
+
+
+def export(forward: If, reverse: If) -> tuple[If, If]:
+    """Give what the reverse arms read of the forward arms as results of the forward If."""
+    results, arms, ends = list(forward.results), [], [list(_yielded(forward.then)), list(_yielded(forward.orelse))]
+    for position, (mine, theirs) in enumerate(((forward.then, reverse.then), (forward.orelse, reverse.orelse))):
+        bound = {v for s in mine.stmts for v in bound_by(s)}
+        renamed: dict[Var, Operand] = {}
+        for var in free_vars(theirs):
+            if var in bound:
+                result = Var(var.hint, var.kind, var.is_users)
+                renamed[var] = result
+                results.append(result)
+                ends[position].append(var)
+                ends[1 - position].append(Const(UNBOUND))
+        arms.append(map_block(theirs, lambda v, names=renamed: names.get(v, v)) if renamed else theirs)  # type: ignore[misc]
+    new = replace(
+        forward, then=Block(forward.then.stmts, Yield(tuple(ends[0]))), orelse=Block(forward.orelse.stmts, Yield(tuple(ends[1]))), results=tuple(results)
+    )
+    return new, replace(reverse, then=arms[0], orelse=arms[1])
+
+
+def _yielded(block: Block) -> tuple[Operand, ...]:
+    assert isinstance(block.end, Yield)
+    return block.end.values
+
+
+def free_vars(block: Block) -> list[Var]:
+    """The variables that a block reads and does not bind, in the order of their first reading."""
+    from srcdiff.ir.walk import operands_of, variables_in
+
+    bound = set(variables_in(block))
+    found: dict[Var, None] = {}
+
+    def visit(inner: Block) -> None:
+        from srcdiff.ir.walk import blocks_of
+
+        for node in (*inner.stmts, inner.end):
+            for var in vars_of(operands_of(node)):
+                if var not in bound:
+                    found[var] = None
+            for child in blocks_of(node):
+                visit(child)
+
+    visit(block)
+    return list(found)
+
+
+# ---------------------------------------------------------------- arguments of rules
+
+
+def staged_argument(b: Builder, value: Any, is_active: bool) -> Any:
+    """An operand as a rule's text gets it: what is known as it is, the rest staged."""
+    match value:
+        case Const(held):
+            return held
+        case Ref(held):
+            return held
+        case tuple():
+            return tuple(staged_argument(b, v, is_active) for v in value)
+        case ListDisplay(items):
+            return [staged_argument(b, v, is_active) for v in items]
+        case SliceOf(start, stop, step):
+            return slice(*(staged_argument(b, v, False) for v in (start, stop, step)))
+        case Var() | Free():
+            return wrap(b, value) if not isinstance(value.kind, TupleOf) else tuple(wrap(b, b.item(value, Const(i))) for i in range(len(value.kind.items)))
+        case _:
+            raise KindError(f"an argument of sort {type(value).__name__} is not accepted by a rule")
+
+
+def _row(value: Staged, i: int, b: Builder) -> Staged:
+    """`value[i]`; of a value that is broadcast along its first axis, the value itself."""
+    own = dims_of(value.kind)
+    if value.dims is not None and own is not None and len(own) < len(value.dims):
+        return Staged(b, value.atom, value.dims[1:], lambda: b.item(value.like(), Const(i)))
+    return Staged(b, value.atom, value.dims, value.like)[i]  # type: ignore[no-any-return]
+
+
+def _is_unique(index: Operand, base: Var, reverser: Reverser) -> bool:
+    """Whether an index certainly names each place at most once."""
+    if is_basic_index(index):
+        return True
+    parts = index if isinstance(index, tuple) else (index,)
+    for part in parts:
+        kind = kind_of(part)
+        if isinstance(kind, Array) and kind.dtype == "bool":
+            continue
+        if isinstance(part, Var) and part in reverser.permutations:
+            return True
+        if isinstance(kind, Array) and kind.dims == () or isinstance(kind, Number):
+            continue
+        if isinstance(part, ListDisplay) and all(isinstance(i, Const) for i in part.items):
+            values = [i.value for i in part.items]  # type: ignore[union-attr]
+            if len(set(values)) == len(values) and (all(v >= 0 for v in values) or all(v < 0 for v in values)):
+                return True
+        if isinstance(kind, (Array, ListOf, TupleOf)) or isinstance(part, (ListDisplay, tuple)):
+            if not (isinstance(part, SliceOf)):
+                return False
+    return True
+
+
+def _reverse_origin(origin: Origin | None) -> Origin | None:
+    return None if origin is None else replace(origin, column=-1)
+
+
+__all__ = ["Iterable", "Reverser", "named"]

@@ -1,0 +1,412 @@
+"""What the reverse sweep of a loop reads of each trip, and where it gets it from.
+
+    kept        in a list, one append a trip; the reverse loop runs over `reversed(kept)`
+    replayed    computed again from what is kept, where that is a cheap step
+    restored    the carried value after a trip is the one before the next: the reverse loop carries it back
+    the user's  a list that the program builds anyway is the record
+
+Nothing is consumed: a sweep may run twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
+from srcdiff.ir.walk import bound_by, ends_of, map_block, map_stmt, operands_of, source_targets, variables_in, vars_of
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import is_basic_index, kind_of
+
+
+@dataclass(frozen=True)
+class Trip:
+    """The forward loop, and the reverse loop without sources, which reads values of a trip as if they were in scope.
+
+    `index` is the variable of the trip's number, where the reverse body reads one.
+    """
+
+    forward: Loop
+    reverse: Loop
+    index: Var | None
+
+
+def save(trip: Trip, b: Builder) -> tuple[list[Stmt], list[Stmt]]:
+    """The statements of the forward sweep, and those of the reverse sweep."""
+    plan = _Plan(trip, b)
+    plan.decide()
+    return plan.build()
+
+
+class _Plan:
+    def __init__(self, trip: Trip, b: Builder) -> None:
+        self.trip, self.b = trip, b
+        self.loop, self.reverse = trip.forward, trip.reverse
+        self.made = _definitions(self.loop.body)
+        self.local = set(self.loop.params) | {t for s in self.loop.sources for t in source_targets(s)} | set(self.made) | _bound_in_tree(self.loop.body)
+        self.leaves_early = any(isinstance(e, Exit) for e in ends_of(self.loop.body)) or not self.loop.sources
+        self.kept: list[Var] = []
+        self.replayed: list[Apply] = []
+        self.restored: dict[Var, int] = {}
+        self.recorded: dict[Var, int] = {}
+
+    # ------------------------------------------------------------ what is read
+
+    def decide(self) -> None:
+        needed = [v for v in _reads_of(self.reverse) if v in self.local]
+        targets = {t for s in self.loop.sources for t in source_targets(s)}
+        done: dict[Var, None] = {}
+        order: list[Apply] = []
+        todo = list(needed)
+        while todo:
+            var = todo.pop(0)
+            if var in done:
+                continue
+            done[var] = None
+            stmt = self.made.get(var)
+            if stmt is not None and self._is_cheap(stmt, done, needed):
+                order.append(stmt)
+                todo.extend(v for v in vars_of(operands_of(stmt)) if v in self.local)
+        replayed = {t for s in order for t in s.targets}
+        self.replayed = [s for s in self.made_in_order() if any(t in replayed for t in s.targets)]
+        rest = [v for v in done if v not in replayed]
+        self._restore(rest)
+        rest = [v for v in rest if v not in self.restored]
+        self._record(rest)
+        rest = [v for v in rest if v not in self.recorded]
+        self.sources_read = [v for v in rest if v in targets and self._comes_from_header(v)]
+        self.kept = [v for v in rest if v not in self.sources_read]
+
+    def made_in_order(self) -> list[Apply]:
+        seen: dict[int, Apply] = {}
+        for stmt in self.made.values():
+            seen[id(stmt)] = stmt
+        return list(seen.values())
+
+    def _is_cheap(self, stmt: Apply, done: dict[Var, None], needed: list[Var]) -> bool:
+        """Whether a value is rather computed again: one cheap step from what is read anyway."""
+        if len(stmt.targets) != 1 or stmt.op.has_effect:
+            return False
+        reads = [v for v in vars_of(operands_of(stmt)) if v in self.local]
+        is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN) or (
+            stmt.op is ops.ITEM and is_basic_index(stmt.args[1]) and not isinstance(kind_of(stmt.args[0]), ListOf)
+        )
+        if is_view:
+            return True
+        if stmt.op.style not in ("binary", "unary") or not isinstance(stmt.targets[0].kind, Number):
+            return False
+        if stmt.op.text in ("**", "@"):
+            return False
+        have = set(needed) | set(done) | {t for s in self.loop.sources for t in source_targets(s) if self._comes_from_header(t)}
+        return all(v in have for v in reads)
+
+    def _comes_from_header(self, var: Var) -> bool:
+        return not self.leaves_early and self._sources_align()
+
+    def _sources_align(self) -> bool:
+        """Whether the sources, walked backwards together, give the same trips."""
+        counts = [_length(s) for s in self.loop.sources]
+        bounded = [c for c in counts if c is not None]
+        return len(bounded) <= 1 or all(c == bounded[0] for c in bounded)
+
+    def _restore(self, needed: list[Var]) -> None:
+        """A value that goes into the next trip, beside the one that came into this trip: the reverse loop carries it back."""
+        ends = [e for e in ends_of(self.loop.body)]
+        wanted = set(needed)
+        for i, param in enumerate(self.loop.params):
+            if param not in wanted:
+                continue
+            nexts = {e.values[i] for e in ends if isinstance(e, Next)}
+            exits = {e.values[i] for e in ends if isinstance(e, Exit)} - {param}
+            if len(nexts) != 1 or not exits <= nexts:
+                continue
+            value = next(iter(nexts))
+            if isinstance(value, Var) and value in wanted and value not in self.restored and not _has_mid_exit(self.loop.body, param, i):
+                self.restored[value] = i
+
+    def _record(self, needed: list[Var]) -> None:
+        """A value that the program appends to a list of its own, once in every trip, from an empty list."""
+        if self.leaves_early:
+            return
+        for i, param in enumerate(self.loop.params):
+            init = self.loop.inits[i]
+            if not isinstance(param.kind, ListOf) or not (isinstance(init, Var) and isinstance(init.kind, ListOf) and init.kind.length == 0):
+                continue
+            ends = list(ends_of(self.loop.body))
+            if len(ends) != 1 or not isinstance(ends[0], Next) or not isinstance(ends[0].values[i], Var):
+                continue
+            stmt = self.made.get(ends[0].values[i])
+            if stmt is None or stmt.op is not ops.APPEND or stmt.args[0] is not param:
+                continue
+            item = stmt.args[1]
+            if isinstance(item, Var) and item in needed and item not in self.recorded:
+                self.recorded[item] = i
+
+    # ------------------------------------------------------------ building
+
+    def build(self) -> tuple[list[Stmt], list[Stmt]]:
+        b = self.b
+        counts_trips = self._needs_count()
+        forward: list[Stmt] = []
+        loop = self.loop
+        kept_result: Var | None = None
+        if self.kept:
+            kept_kind = ListOf(self.kept[0].kind if len(self.kept) == 1 else TupleOf(tuple(v.kind for v in self.kept)), opaque())
+            start, param, kept_result = (Var("kept", kept_kind) for _ in range(3))
+            forward.append(Apply((start,), ops.DISPLAY, (ListDisplay(()),), (), loop.origin))
+            loop = replace(
+                loop, params=(*loop.params, param), inits=(*loop.inits, start), results=(*loop.results, kept_result),
+                body=_with_append(loop.body, param, self.kept, kept_kind, loop.params),
+            )  # fmt: skip
+        count_result: Var | None = None
+        if counts_trips and kept_result is None:
+            count_param, count_result = Var("trips", Number("int")), Var("trips", Number("int"))
+            loop = replace(
+                loop, params=(*loop.params, count_param), inits=(*loop.inits, Const(0)), results=(*loop.results, count_result),
+                body=_with_count(loop.body, count_param, loop.params),
+            )  # fmt: skip
+        forward.append(loop)
+        backward = self._reverse_loop(loop, kept_result, count_result, b)
+        return forward, backward
+
+    def _needs_count(self) -> bool:
+        return self.leaves_early and not self.kept
+
+    def _reverse_loop(self, loop: Loop, kept: Var | None, count: Var | None, b: Builder) -> list[Stmt]:
+        before: list[Stmt] = []
+        renamed: dict[Var, Operand] = {}
+        head: list[Stmt] = []
+        sources: list[Source] = []
+
+        def copy_of(var: Var) -> Var:
+            new = Var(var.hint, var.kind, var.is_users)
+            renamed[var] = new
+            return new
+
+        trips: Operand | None = None
+        index = self.trip.index
+        if index is not None and (self.leaves_early or not self._sources_align()):
+            assert kept is not None or count is not None
+        for source in loop.sources:
+            read = [t for t in source_targets(source) if t in self.sources_read]
+            if not read:
+                continue
+            target = copy_of(source.target) if isinstance(source.target, Var) else tuple(copy_of(t) for t in source.target)
+            sources.append(Source(target, self._bounded(source, loop, before), not source.is_reversed))
+        for var, i in self.recorded.items():
+            sources.append(Source(copy_of(var), loop.results[i], True))
+        if kept is not None:
+            target_of = tuple(copy_of(v) for v in self.kept)
+            sources.append(Source(target_of[0] if len(target_of) == 1 else target_of, kept, True))
+        if index is not None:
+            stop: Operand
+            if kept is not None and self.leaves_early:
+                stop = self._length_of(kept, before)
+            elif count is not None:
+                stop = count
+            else:
+                stop = self._trip_count(loop, before)
+            shared = next((s for s in sources if isinstance(s.iterable, Range) and s.is_reversed and s.iterable.start == Const(0) and s.iterable.step == Const(1)), None)
+            if shared is not None and isinstance(shared.target, Var):
+                renamed[index] = shared.target
+            else:
+                sources.insert(0, Source(copy_of(index), Range(Const(0), stop), True))  # type: ignore[arg-type]
+        if not sources:
+            if count is not None:
+                sources.append(Source(Var("_", Number("int")), Range(Const(0), count)))
+            else:
+                first = loop.sources[0]
+                target = Var("_", _item_kind(first)) if isinstance(first.target, Var) else tuple(Var("_", t.kind) for t in first.target)
+                sources.append(Source(target, self._bounded(first, loop, before)))
+        del trips
+        params, inits, results = list(self.reverse.params), list(self.reverse.inits), list(self.reverse.results)
+        tails: list[Operand] = []
+        for var, i in self.restored.items():
+            original = loop.params[i]
+            param = Var(original.hint, var.kind, original.is_users)
+            renamed[var] = param
+            params.append(param)
+            inits.append(loop.results[i])
+            results.append(Var(original.hint, var.kind, original.is_users))
+            tails.append(original)
+        for stmt in self.replayed:
+            new = tuple(copy_of(t) for t in stmt.targets)
+            head.append(Apply(new, stmt.op, stmt.args, stmt.kwargs, self.reverse.origin))
+
+        def rename(v: Var) -> Operand:
+            return renamed.get(v, v)
+
+        end = self.reverse.body.end
+        assert isinstance(end, Next)
+        body = Block((*head, *self.reverse.body.stmts), Next((*end.values, *tails)))
+        body = map_block(body, rename)
+        new_loop = Loop(tuple(sources), tuple(params), tuple(inits), body, tuple(results), self.reverse.origin)
+        return [*before, new_loop]
+
+    def _bounded(self, source: Source, loop: Loop, before: list[Stmt]) -> object:
+        iterable = source.iterable
+        if not isinstance(iterable, Range) or iterable.stop is not None:
+            return iterable
+        stop = self._trip_count(loop, before)
+        if iterable.start != Const(0):
+            total = Var("stop", Number("int"))
+            before.append(Apply((total,), ops.ADD, (iterable.start, stop), (), self.reverse.origin))
+            stop = total
+        return Range(iterable.start, stop, iterable.step)  # type: ignore[arg-type]
+
+    def _trip_count(self, loop: Loop, before: list[Stmt]) -> Operand:
+        for source in loop.sources:
+            if not isinstance(source.iterable, Range):
+                return self._length_of(source.iterable, before)
+        for source in loop.sources:
+            r = source.iterable
+            if isinstance(r, Range) and r.start == Const(0) and r.step == Const(1) and r.stop is not None:
+                return r.stop
+        raise AssertionError("a loop without a countable source")
+
+    def _length_of(self, iterable: object, before: list[Stmt]) -> Var:
+        n = Var("n", Number("int"))
+        before.append(Apply((n,), ops.LEN, (iterable,), (), self.reverse.origin))  # type: ignore[arg-type]
+        return n
+
+
+def _item_kind(source: Source) -> Kind:
+    assert isinstance(source.target, Var)
+    return source.target.kind
+
+
+def _length(source: Source) -> object:
+    iterable = source.iterable
+    if isinstance(iterable, Range):
+        if iterable.stop is None:
+            return None
+        from srcdiff.rules.inference import length_of
+
+        stop, start = length_of(iterable.stop), length_of(iterable.start)
+        if stop is None or start is None or iterable.step != Const(1):
+            return object()
+        return combine("-", stop, start)
+    kind = kind_of(iterable)
+    if isinstance(kind, Array) and kind.dims:
+        return kind.dims[0]
+    return kind.length if isinstance(kind, ListOf) else object()
+
+
+def _definitions(block: Block) -> dict[Var, Apply]:
+    """The primitives of the top level of a body, and of the blocks of its tree."""
+    found: dict[Var, Apply] = {}
+    for stmt in block.stmts:
+        if isinstance(stmt, Apply):
+            for target in stmt.targets:
+                found[target] = stmt
+    if isinstance(block.end, Branch):
+        found |= _definitions(block.end.then)
+        found |= _definitions(block.end.orelse)
+    return found
+
+
+def _bound_in_tree(block: Block) -> set[Var]:
+    found = {v for s in block.stmts for v in bound_by(s)}
+    if isinstance(block.end, Branch):
+        found |= _bound_in_tree(block.end.then) | _bound_in_tree(block.end.orelse)
+    return found
+
+
+def _reads_of(loop: Loop) -> list[Var]:
+    """What the body of a loop reads from outside of it, in order."""
+    from srcdiff.transform.reverse import free_vars
+
+    return [v for v in free_vars(loop.body) if v not in loop.params]
+
+
+def _has_mid_exit(block: Block, param: Var, i: int) -> bool:
+    """Whether a trip that changes nothing else may be left with the carried value as it came, though it counts as a trip."""
+    return any(isinstance(e, Exit) and e.values[i] is param for e in _counted_ends(block))
+
+
+def _counted_ends(block: Block, is_head: bool = True) -> list[object]:
+    """The leaves of the trips that are counted: not the test at the head of a while loop."""
+    end = block.end
+    if isinstance(end, Branch):
+        out: list[object] = []
+        for arm in (end.then, end.orelse):
+            if is_head and is_test_exit(arm):
+                continue
+            out.extend(_counted_ends(arm, False))
+        return out
+    return [end]
+
+
+def is_test_exit(arm: Block) -> bool:
+    return not arm.stmts and isinstance(arm.end, Exit)
+
+
+def _with_append(block: Block, kept: Var, values: list[Var], kind: ListOf, params: tuple[Var, ...], is_head: bool = True, in_scope: frozenset[Var] = frozenset()) -> Block:
+    """The tree with `kept.append(values)` in every counted trip, as soon as all values are there."""
+    in_scope = in_scope | set(params) | {v for s in block.stmts for v in bound_by(s)}
+    later = _bound_in_tree(block) - {v for s in block.stmts for v in bound_by(s)}
+    end = block.end
+    is_while_head = isinstance(end, Branch) and is_head and (is_test_exit(end.then) or is_test_exit(end.orelse))
+    if not is_while_head and not any(v in later for v in values):
+        at = _position(block, values)
+        after, item = _append(kept, values, kind, in_scope | set(values))
+        stmts = (*block.stmts[:at], *item, *block.stmts[at:])
+        return Block(stmts, _carry(end, after, kept))
+    if isinstance(end, Branch):
+        arms = []
+        for arm in (end.then, end.orelse):
+            if is_while_head and is_test_exit(arm):
+                arms.append(Block(arm.stmts, _carry(arm.end, kept, kept)))
+            else:
+                arms.append(_with_append(arm, kept, values, kind, params, False, in_scope))
+        return Block(block.stmts, Branch(end.cond, arms[0], arms[1]))
+    after, item = _append(kept, values, kind, in_scope)
+    return Block((*block.stmts, *item), _carry(end, after, kept))
+
+
+def _position(block: Block, values: list[Var]) -> int:
+    at = 0
+    wanted = set(values)
+    for i, stmt in enumerate(block.stmts):
+        if any(v in wanted for v in bound_by(stmt)):
+            at = i + 1
+    return at
+
+
+def _append(kept: Var, values: list[Var], kind: ListOf, in_scope: frozenset[Var] | set[Var]) -> tuple[Var, list[Stmt]]:
+    after = Var("kept", kind)
+    operands: list[Operand] = [v if v in in_scope else Const(None) for v in values]
+    operand = operands[0] if len(operands) == 1 else tuple(operands)
+    return after, [Apply((after,), ops.APPEND, (kept, operand))]
+
+
+def _carry(end: object, value: Operand, kept: Var) -> object:
+    match end:
+        case Next(values):
+            return Next((*values, value))
+        case Exit(values):
+            return Exit((*values, value))
+        case Branch(cond, then, orelse):
+            return Branch(cond, Block(then.stmts, _carry(then.end, value, kept)), Block(orelse.stmts, _carry(orelse.end, value, kept)))  # type: ignore[arg-type]
+    raise AssertionError(end)
+
+
+def _with_count(block: Block, count: Var, params: tuple[Var, ...]) -> Block:
+    """The tree with `count + 1` in every counted trip."""
+    end = block.end
+    is_while_head = isinstance(end, Branch) and (is_test_exit(end.then) or is_test_exit(end.orelse))
+    after = Var("trips", Number("int"))
+    step = Apply((after,), ops.ADD, (count, Const(1)))
+    if is_while_head and isinstance(end, Branch):
+        arms = []
+        for arm in (end.then, end.orelse):
+            if is_test_exit(arm):
+                arms.append(Block(arm.stmts, _carry(arm.end, count, count)))  # type: ignore[arg-type]
+            else:
+                arms.append(Block((step, *arm.stmts), _carry(arm.end, after, count)))  # type: ignore[arg-type]
+        return Block(block.stmts, Branch(end.cond, arms[0], arms[1]))
+    return Block((step, *block.stmts), _carry(end, after, count))  # type: ignore[arg-type]
+
+
+__all__ = ["UNBOUND", "If", "Trip", "Yield", "map_stmt", "save", "variables_in"]
