@@ -34,6 +34,13 @@ def leaves_of(operands: Iterable[Operand], folds: Folds) -> list[Var]:
     return found
 
 
+def resolved(operand: Operand, folds: Folds) -> Operand:
+    """The variable whose name a folded name stands for; any other operand is itself."""
+    while isinstance(operand, Var) and isinstance(stmt := folds.get(operand), Apply) and stmt.op.style == "copy":
+        operand = stmt.args[0]
+    return operand
+
+
 def _yields(stmt: If) -> tuple[Operand, ...]:
     ends = stmt.then.end, stmt.orelse.end
     if not all(isinstance(end, Yield) for end in ends):
@@ -152,8 +159,9 @@ class Backward:
     def loop(self, loop: Loop) -> None:
         """What the body reads of outer values is live in the whole of it: there may be another trip."""
         entering = []
+        inside = {*loop.params, *(target for source in loop.sources for target in source_targets(source))}
         for var in (*self.free[loop.body], *leaves_of(iterables_of(loop), self.folds)):
-            if var not in self.live:
+            if var not in self.live and var not in inside:
                 self.add(var)
                 self.trail.append(var)
                 entering.append(var)

@@ -1,6 +1,6 @@
 """What a primitive's result shares memory with: nothing (fresh), its arguments (a view), or what nobody knows.
 
-    np.tanh(x)  fresh        x.T  a view of x        f(x)  unknown        l[i]  what the list holds
+np.tanh(x)  fresh        x.T  a view of x        f(x)  unknown        l[i]  what the list holds
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ _FRESH_METHODS = frozenset(
     """.split()
 )  # fmt: skip
 _VIEW_METHODS = frozenset("reshape ravel swapaxes transpose squeeze view astype conj conjugate round".split())
+_IMMUTABLE = frozenset("str NoneType bytes ellipsis type dtype bool builtin_function_or_method ufunc slice".split())
 _SHALLOW = (list, tuple, sorted)
 _NUMBERS = (len, float, int, bool, complex, abs, pow, range, isinstance, type, divmod, any, all, str, repr, ord, hash)
 _HARMLESS = frozenset(["print", "format", "repr"])
@@ -161,7 +162,13 @@ def _is_place(part: Operand) -> bool:
     kind = _kind_of(part)
     if isinstance(part, Const):
         return isinstance(part.value, int) and not isinstance(part.value, bool)
-    return (isinstance(kind, Number) and kind.type == "int") or (isinstance(kind, Array) and kind.dims == () and "int" in kind.dtype)
+    match kind:
+        case Number(type):
+            return type == "int"
+        case Array(dtype, dims):
+            return dims == () and "int" in dtype
+        case _:
+            return False
 
 
 def _are_scalars(targets: tuple[Var, ...]) -> bool:
@@ -188,7 +195,7 @@ def is_immutable(kind: Kind) -> bool:
         case Number():
             return True
         case Opaque(type):
-            return type in ("str", "NoneType", "bytes", "ellipsis", "type", "dtype", "bool", "builtin_function_or_method", "ufunc", "slice")
+            return type in _IMMUTABLE
         case TupleOf(items):
             return all(is_immutable(item) for item in items)
         case _:

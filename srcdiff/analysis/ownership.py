@@ -36,7 +36,7 @@ from srcdiff.ir.nodes import (
     Stmt,
     Var,
 )
-from srcdiff.ir.walk import bound_by, ends_of, operands_of, parts_of, source_targets
+from srcdiff.ir.walk import ends_of, operands_of, parts_of, source_targets
 
 FOREIGN = 0
 _MOST_SITES = 24
@@ -237,7 +237,7 @@ class Ownership:
 
 
 def _are_lists(args: tuple[Operand, ...]) -> bool:
-    return all(isinstance(arg, ListDisplay) or (isinstance(arg, (Var, Free)) and isinstance(arg.kind, (ListOf, TupleOf))) for arg in args)
+    return all(isinstance(arg, (tuple, ListDisplay)) or isinstance(getattr(arg, "kind", None), (ListOf, TupleOf)) for arg in args)
 
 
 def _fit(memory: Memory, kind: Kind) -> Memory:

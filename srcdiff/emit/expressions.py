@@ -1,6 +1,6 @@
 """The IR's operands and primitives as Python expressions.
 
-    Apply(add, (x, Const(1)))      →      BinOp(Name("x"), Add(), Constant(1))
+Apply(add, (x, Const(1)))      →      BinOp(Name("x"), Add(), Constant(1))
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ class Expressions:
                 return self.operand(args[0])
             case "format":
                 return self.format(stmt)
+            case "pop":
+                return ast.Call(ast.Attribute(self.operand(args[0]), "pop", ast.Load()), [], [])
             case _:
                 raise InternalError(f"{op.key} is no expression", stmt.origin)
 

@@ -1,9 +1,9 @@
 """The headers of for loops.
 
-    t in 0..n                     for t in range(n):
-    i in 0.., x in xs             for i, x in enumerate(xs):
-    x in xs, (h, c) in kept       for x, (h, c) in zip(xs, kept):
-    t in reversed 0..n            for t in reversed(range(n)):
+t in 0..n                     for t in range(n):
+i in 0.., x in xs             for i, x in enumerate(xs):
+x in xs, (h, c) in kept       for x, (h, c) in zip(xs, kept):
+t in reversed 0..n            for t in reversed(range(n)):
 """
 
 from __future__ import annotations

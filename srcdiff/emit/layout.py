@@ -1,9 +1,9 @@
 """The text of a syntax tree: astor prints it, long lines are wrapped, marks become comments.
 
-    result = f(aaa, bbb)           result = f(
-                            →          aaa,
-                                       bbb,
-                                   )
+result = f(aaa, bbb)           result = f(
+                        →          aaa,
+                                   bbb,
+                               )
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def lay_out(tree: ast.FunctionDef, comments: list[str], docstring: str | None) -
 
 @functools.cache
 def _astor() -> tuple[Any, Any]:
-    import astor  # type: ignore[import-untyped]
+    import astor
 
     class Generator(astor.code_gen.SourceGenerator):  # type: ignore[misc]
         """Writes `x**2` where both are simple, as formatters do."""

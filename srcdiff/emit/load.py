@@ -1,6 +1,6 @@
 """Make a function of emitted source: in the user's own globals, with the user's own cells.
 
-    source + bindings      →      a function whose globals are the user's, `np` and the like in cells, and whose text linecache has
+    source + bindings      →      a function with the user's globals, `np` and the like in cells, its text in linecache
 
 Nothing is written into the user's globals: what they lack reaches the function through its closure.
 """
@@ -44,7 +44,7 @@ def load(
     values = {**globals, **emitted.bindings}
     function.__defaults__ = tuple(_value(node, values) for node in definition.args.defaults) or None
     pairs = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
-    function.__kwdefaults__ = {arg.arg: _value(node, values) for arg, node in pairs if node is not None} or None  # type: ignore[assignment]
+    function.__kwdefaults__ = {arg.arg: _value(node, values) for arg, node in pairs if node is not None} or None
     function.__module__ = globals.get("__name__", "__main__")
     register(filename, emitted.source)
     return function

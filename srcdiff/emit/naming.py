@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from srcdiff.analysis.liveness import Folds, Liveness, leaves_of
+from srcdiff.analysis.liveness import Folds, Liveness, leaves_of, resolved
 from srcdiff.errors import InternalError
 from srcdiff.ir.names import Namer
 from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Stmt, Var, Yield
-from srcdiff.ir.walk import blocks_of, operands_of, source_atoms, source_targets, variables_of
+from srcdiff.ir.walk import blocks_of, source_atoms, source_targets, variables_of
 from srcdiff.passes.place import VERSIONS
 
 UNREAD = "_"
@@ -69,6 +69,7 @@ class _Wishes:
         return self.wish.get(var) or self.bases.of(var)
 
     def flow(self, operand: Operand, into: Var) -> None:
+        operand = resolved(operand, self.folds)
         if isinstance(operand, Var) and not operand.is_users and operand not in self.folds:
             self.into.setdefault(operand, into)
             self.wish.setdefault(operand, self.of(into))
@@ -172,7 +173,8 @@ class _Naming:
         targets = stmt.targets
         if stmt.op.style in VERSIONS or stmt.op.style == "augment":
             # The statement may have to be two, `x = b; x[i] = v`: what the second reads keeps its name.
-            base = [var for var in dying if var is stmt.args[0]]
+            buffer = resolved(stmt.args[0], self.folds)
+            base = [var for var in dying if var is buffer]
             self.release(base)
             self.bind(targets[0], base)
             self.release(dying)
@@ -212,8 +214,17 @@ class _Naming:
         header = set(leaves_of((atom for source in loop.sources for atom in source_atoms(source)), self.folds))
         self.release(var for var in dying if var not in header)
         mark = len(self.held)
-        for param, init in zip(loop.params, loop.inits, strict=True):
-            self.bind(param, [init] if isinstance(init, Var) else [])
+        for param, operand in zip(loop.params, loop.inits, strict=True):
+            init = resolved(operand, self.folds)
+            if not isinstance(init, Var):
+                self.bind(param)
+                continue
+            # What the header still reads may only pass its name on to the carried value that it becomes.
+            if init in dying:
+                self.release([init])
+            self.bind(param, [init])
+            if init in header and self.names.get(init) != self.names[param]:
+                self.hold([init])
         self.release(dying)
         for source in loop.sources:
             for target in source_targets(source):
@@ -228,5 +239,3 @@ class _Naming:
                 self.names[result] = self.names[param]
                 self.namer.hold(self.names[result], result)
                 self.held.append(result)
-
-

@@ -34,6 +34,7 @@ from srcdiff.passes.forward_copies import forward_copies
 from srcdiff.passes.fuse_branches import fuse_branches
 from srcdiff.passes.place import Placed, place
 
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SYNTAX = frozenset(["range", "zip", "enumerate", "reversed", "slice", "float"])
 
 
@@ -82,7 +83,7 @@ def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
 
 def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
     """Names for all that the function takes from outside, and all names that no variable may have."""
-    free = {text for atom in _atoms(function) if isinstance(atom, Free) for text in re.findall(r"(?<![\w.])[^\W\d]\w*", atom.text)}
+    free = {text for atom in _atoms(function) if isinstance(atom, Free) for text in _NAME.findall(atom.text)}
     users = {var.hint for var in variables_of(function) if var.is_users} | {parameter.name for parameter in function.params}
     outside = Globals(scope, users | free)
     for parameter in function.params:

@@ -1,7 +1,7 @@
 """How the emitted source names what it takes from outside: functions, modules, classes.
 
-    np.tanh        np.tanh, or `tanh` after `from numpy import tanh`, or `numpy.tanh` after `import numpy`
-    gammaln        gammaln, bound to scipy.special.gammaln
+np.tanh        np.tanh, or `tanh` after `from numpy import tanh`, or `numpy.tanh` after `import numpy`
+gammaln        gammaln, bound to scipy.special.gammaln
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The IR's statements as Python statements: assignments, branches, loops, and copies where names differ.
 
-    If(c, [..] Yield(a), [..] Yield(b), (r,))      →      if c: …; r = a
-                                                          else: …; r = b
+If(c, [..] Yield(a), [..] Yield(b), (r,))      →      if c: …; r = a
+                                                      else: …; r = b
 """
 
 from __future__ import annotations
@@ -10,12 +10,29 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from srcdiff.analysis.liveness import leaves_of
+from srcdiff.analysis.liveness import leaves_of, resolved
 from srcdiff.emit.expressions import BINARY, Expressions, is_own, name
 from srcdiff.emit.headers import loop_header
 from srcdiff.errors import InternalError
 from srcdiff.ir.kinds import ListOf, Number
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, End, Exit, If, Loop, Next, Operand, Origin, Return, Stmt, Var, Yield
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Block,
+    Branch,
+    Const,
+    End,
+    Exit,
+    If,
+    Loop,
+    Next,
+    Operand,
+    Origin,
+    Return,
+    Stmt,
+    Var,
+    Yield,
+)
 from srcdiff.ir.walk import ends_of, operands_of
 from srcdiff.passes.place import VERSIONS
 
@@ -157,6 +174,7 @@ class Statements:
 
     def augment(self, stmt: Apply) -> ast.stmt:
         of, (base, other) = self.expressions, stmt.args
+        base = resolved(base, of.folds)
         assert isinstance(base, Var)
         target = of.names[stmt.targets[0]]
         operator, value = self.signed(stmt.op.text, other, is_own(stmt))
@@ -177,6 +195,7 @@ class Statements:
                 if not in_loop:
                     continue
                 value = Const(None)
+            value = resolved(value, of.folds)
             if isinstance(value, Var) and value not in of.folds and of.names[value] == of.names[var]:
                 continue
             pending.append((of.names[var], value, {of.names[leaf] for leaf in leaves_of((value,), of.folds)}))

@@ -1,9 +1,9 @@
 """The IR as text for people: one statement a line, blocks indented, versions numbered.
 
-    def loss(x):
-        t = mul(x, x)
-        x_1 = sub(t, 1)
-        return x_1
+def loss(x):
+    t = mul(x, x)
+    x_1 = sub(t, 1)
+    return x_1
 """
 
 from __future__ import annotations
@@ -115,8 +115,7 @@ class _Printer:
             case Loop(sources, params, inits, body, results):
                 left = f"{self.names_of(results)} = " if results else ""
                 header = ", ".join(self.source(source) for source in sources) or "ever"
-                pairs = zip(params, inits, strict=False)
-                carried = ", ".join(f"{self.name(param)} from {self.operand(init)}" for param, init in pairs)
+                carried = ", ".join(f"{self.name(param)} from {self.operand(init)}" for param, init in zip(params, inits))
                 carrying = f" carrying {carried}" if carried else ""
                 self.lines.append(f"{indent}{left}for {header}{carrying}:")
                 self.block(body, indent + "    ")

@@ -1,7 +1,7 @@
 """Which sums and products may print as `x += e`, leaving aside whether the memory allows it.
 
-    x_bar_1 = add(x_bar, e)        →      augment(x_bar, e)        prints  x_bar += e
-    u_1 = mul(u, 2)                →      likewise, if the user's line says `u *= 2`
+x_bar_1 = add(x_bar, e)        →      augment(x_bar, e)        prints  x_bar += e
+u_1 = mul(u, 2)                →      likewise, if the user's line says `u *= 2`
 """
 
 from __future__ import annotations

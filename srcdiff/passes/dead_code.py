@@ -11,7 +11,7 @@ Statements with an effect stay. A carried value that is read only to compute its
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import (
@@ -44,22 +44,30 @@ def drop_dead_code(function: Function) -> Function:
 
 def drop_dead_code_in(block: Block) -> Block:
     """The same for a block by itself: all that its end reads is needed."""
-    marks = _Marks()
-    marks.block(block)
-    marks.run()
-    return _sweep_block(block, marks)
+    return _sweep_block(block, Marks(block))
 
 
-class _Marks:
-    """What is needed: variables, and statements that hold an effect."""
+class Marks:
+    """What is needed of a block: variables, and statements that hold an effect.
 
-    def __init__(self) -> None:
+    `reads` says what a statement reads, where that is to be less than its operands.
+    """
+
+    def __init__(self, block: Block, reads: Callable[[Stmt], tuple[Operand, ...]] = operands_of) -> None:
+        self.reads = reads
         self.needs: dict[Var, tuple[Operand, ...]] = {}
         self.holder: dict[Var, If | Loop] = {}
         self.parent: dict[Stmt, If | Loop | None] = {}
         self.needed: set[Var] = set()
         self.kept: set[Stmt] = set()
         self.todo: list[Operand] = []
+        self.block(block)
+        self.run()
+
+    def need(self, operand: Operand) -> None:
+        """Mark one more operand, and all that it takes."""
+        self.todo.append(operand)
+        self.run()
 
     def block(self, block: Block) -> None:
         self.statements(block, None)
@@ -78,9 +86,9 @@ class _Marks:
             match stmt:
                 case Apply(targets):
                     for target in targets:
-                        self.needs[target] = operands_of(stmt)
+                        self.needs[target] = self.reads(stmt)
                     if has_effect(stmt):
-                        self.todo += operands_of(stmt)
+                        self.todo += self.reads(stmt)
                         self.keep(stmt)
                 case If(_, then, orelse, results):
                     self.statements(then, stmt)
@@ -142,7 +150,7 @@ def _yielded(arm: Block, i: int) -> Operand:
     return arm.end.values[i]
 
 
-def _sweep_block(block: Block, marks: _Marks, keep: tuple[int, ...] | None = None) -> Block:
+def _sweep_block(block: Block, marks: Marks, keep: tuple[int, ...] | None = None) -> Block:
     stmts: list[Stmt] = []
     for stmt in block.stmts:
         match stmt:
@@ -164,11 +172,11 @@ def _sweep_block(block: Block, marks: _Marks, keep: tuple[int, ...] | None = Non
     return Block(tuple(stmts), _sweep_end(block.end, marks, keep))
 
 
-def _places(marks: _Marks, variables: tuple[Var, ...]) -> tuple[int, ...]:
+def _places(marks: Marks, variables: tuple[Var, ...]) -> tuple[int, ...]:
     return tuple(i for i, var in enumerate(variables) if var in marks.needed)
 
 
-def _sweep_end(end: End, marks: _Marks, keep: tuple[int, ...] | None) -> End:
+def _sweep_end(end: End, marks: Marks, keep: tuple[int, ...] | None) -> End:
     match end:
         case Branch(cond, then, orelse):
             return Branch(cond, _sweep_block(then, marks, keep), _sweep_block(orelse, marks, keep))

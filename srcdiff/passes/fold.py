@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from srcdiff.analysis.liveness import Folds
 from srcdiff.analysis.ownership import Ownership
 from srcdiff.errors import InternalError
+from srcdiff.ir.kinds import ListOf
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
@@ -31,11 +32,12 @@ from srcdiff.ir.nodes import (
     Stmt,
     Var,
 )
+from srcdiff.ir.ops import COPY
 from srcdiff.ir.walk import bound_by, operands_of, parts_of, source_targets, vars_of
 from srcdiff.passes.dead_code import has_effect
 from srcdiff.passes.place import VERSIONS, Placed, written_by
 
-_EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect"])
+_EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect", "pop"])
 _FLAT = frozenset(["attribute", "item", "display", "copy", "unary"])
 _WIDTH, _DEPTH = 84, 6
 _USERS_WIDTH, _USERS_DEPTH = 240, 24
@@ -124,10 +126,9 @@ class _Folding:
             self.block(end.orelse, loop)
 
     def apply(self, stmt: Apply, loop: int) -> None:
-        target = stmt.targets[0] if len(stmt.targets) == 1 else None
-        may_fold = target is not None and self.is_temporary(target) and stmt.op.style in _EXPRESSIONS
+        target = stmt.targets[-1] if len(stmt.targets) == 1 or stmt.op.style == "pop" else None
         expression = self.expression(stmt, loop)
-        if may_fold and target is not None:
+        if target is not None and self.is_temporary(target) and stmt.op.style in _EXPRESSIONS:
             self.expressions[target] = expression
         else:
             self.bind(stmt.targets)
@@ -174,15 +175,17 @@ class _Folding:
         is_users = stmt.origin is not None and stmt.origin.column >= 0
         width, depth = (_USERS_WIDTH, _USERS_DEPTH) if is_users else (_WIDTH, _DEPTH)
         operands = operands_of(stmt)
-        is_lazy = stmt.op.style == "binary" and stmt.op.text in ("and", "or")
         is_version = stmt.op.style in VERSIONS or stmt.op.style == "augment"
+        # The right operand of `and` may not run; `l[i] += v` reads l before v, which may be a pop from l.
+        keeps_effects = stmt.op.style == "binary" and stmt.op.text in ("and", "or")
+        keeps_effects = keeps_effects or (is_version and isinstance(stmt.targets[0].kind, ListOf))
         if stmt.op.style == "display":
             self.fold_each(operands, loop)
         else:
             room = width - len(stmt.op.text) - sum(_width(operand) for operand in operands)
             for operand in operands[1:] if is_version else operands:
                 for var in vars_of((operand,)):
-                    if not (is_lazy and self.is_effect(var)):
+                    if not (keeps_effects and self.is_effect(var)):
                         room -= self.fold(var, loop, room, depth)
         return self.measured(stmt, operands, loop)
 
@@ -191,12 +194,12 @@ class _Folding:
         width, depth = len(stmt.op.text) + 3 if isinstance(stmt, Apply) else 10, 0
         leaves: list[Var] = []
         memory = False
-        effect = isinstance(stmt, Apply) and has_effect(stmt)
+        effect = isinstance(stmt, Apply) and (has_effect(stmt) or style == "pop")
         for operand in operands:
             width += _width(operand) + 2
             memory = memory or (type(operand) is Free)
             for var in vars_of((operand,)):
-                inner = self.expressions[var] if var in self.folds else None
+                inner = self.expressions.get(var) if var in self.folds else None
                 if inner is None:
                     leaves.append(var)
                     memory = memory or bool(self.ownership.memory[var].reached)
@@ -209,7 +212,7 @@ class _Folding:
         return _Expression(stmt, self.position, loop, width, depth + (style not in _FLAT), leaves, memory, effect)
 
     def conditional_expression(self, stmt: If, loop: int) -> _Expression | None:
-        """An If as `a if c else b`: one result, nothing but expressions in its arms, and not what the user wrote as a statement."""
+        """An If as `a if c else b`: one result, only expressions in its arms, and not a statement of the user's."""
         result = stmt.results[0]
         values = [operands_of(stmt.then.end)[0], operands_of(stmt.orelse.end)[0]]
         if not all(self.is_folded(inner) for arm in (stmt.then, stmt.orelse) for inner in arm.stmts):
@@ -247,6 +250,10 @@ class _Folding:
         fits = more <= max(room, 0) and expression.depth < depth
         if fits and expression.loop == loop and self.may_move(expression):
             self.folds[var] = expression.stmt
+            if isinstance(expression.stmt, Apply) and expression.stmt.op.style == "pop":
+                # The shorter list is the list itself, under its name.
+                shorter = expression.stmt.targets[0]
+                self.folds[shorter] = Apply((shorter,), COPY, expression.stmt.args)
             return more
         self.last_bind[var.hint] = max(self.last_bind.get(var.hint, -1), expression.position)
         return 0

@@ -1,7 +1,7 @@
 """Read a value under its first name, unless the user gave it the second.
 
-    t = copy(x)                   y = exp(x)
-    y = exp(t)           →
+t = copy(x)                   y = exp(x)
+y = exp(t)           →
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class _Forwarding:
         stmts: list[Stmt] = []
         for stmt in block.stmts:
             match stmt:
-                case Apply((Var(is_users=False) as target,), op, (Var() | Const() | Free() | Ref() as atom,)) if op.style == "copy":
+                case Apply((target,), op, (Var() | Const() | Free() | Ref() as atom,)) if (
+                    op.style == "copy" and not target.is_users
+                ):
                     self.first[target] = self.rename(atom) if isinstance(atom, Var) else atom
                 case If(cond, then, orelse):
                     cond = map_atom(cond, self.rename)

@@ -12,7 +12,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from srcdiff.ir.nodes import UNBOUND, Apply, Atom, Block, Branch, Const, End, Free, Function, If, Loop, Operand, Ref, Stmt, Var, Yield
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Atom,
+    Block,
+    Branch,
+    Const,
+    End,
+    Free,
+    Function,
+    If,
+    Loop,
+    Operand,
+    Ref,
+    Stmt,
+    Var,
+    Yield,
+)
 from srcdiff.ir.walk import blocks_of, bound_by, operands_of, parts_of, substitute_block, vars_of
 from srcdiff.passes.dead_code import has_effect
 

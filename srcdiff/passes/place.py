@@ -29,17 +29,17 @@ from srcdiff.ir.nodes import (
     Free,
     Function,
     If,
-    ListDisplay,
     Loop,
     Op,
     Operand,
     Origin,
     Ref,
     Return,
+    SliceOf,
     Stmt,
     Var,
 )
-from srcdiff.ir.walk import map_block, map_end, map_stmt, operands_of, parts_of, vars_of
+from srcdiff.ir.walk import map_atom, map_end, map_operand, map_operands, map_source, map_stmt, operands_of, parts_of, vars_of
 from srcdiff.passes.augment import augmentable, augmented
 
 VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
@@ -199,7 +199,7 @@ class _Decisions(Backward):
 def _is_basic(index: Operand) -> bool:
     """Whether an index consists of places and slices, without arrays or lists of places."""
     parts = index if isinstance(index, tuple) else (index,)
-    return all(not isinstance(part, ListDisplay) and isinstance(getattr(part, "kind", Number("int")), (Number, Opaque)) for part in parts)
+    return all(isinstance(part, SliceOf) or isinstance(getattr(part, "kind", None), (Number, Opaque)) for part in parts)
 
 
 # ------------------------------------------------------------ the program in place
@@ -224,12 +224,13 @@ class _Rewrite:
                     stmts.append(map_stmt(self.decisions.augmented[stmt], self.rename))
                 case Apply():
                     stmts.append(map_stmt(stmt, self.rename))
-                case If(_, then, orelse):
-                    head = map_stmt(replace(stmt, then=_HOLLOW, orelse=_HOLLOW), self.rename)
-                    stmts.append(replace(head, then=self.block(then), orelse=self.block(orelse)))
-                case Loop(body=body):
-                    head = map_stmt(replace(stmt, body=_HOLLOW), self.rename)
-                    stmts.append(replace(head, body=self.block(body)))
+                case If(cond, then, orelse, results, origin):
+                    cond = map_atom(cond, self.rename)
+                    stmts.append(If(cond, self.block(then), self.block(orelse), results, origin))
+                case Loop(sources, params, inits, body, results, origin):
+                    sources = tuple(map_source(source, self.rename) for source in sources)
+                    inits = map_operands(inits, self.rename)
+                    stmts.append(Loop(sources, params, inits, self.block(body), results, origin))
                 case _:
                     raise InternalError(f"not a statement: {stmt!r}")
         return self.end(stmts, block.end)
@@ -237,18 +238,14 @@ class _Rewrite:
     def end(self, stmts: list[Stmt], end: End) -> Block:
         match end:
             case Branch(cond, then, orelse):
-                head = map_end(Branch(cond, _HOLLOW, _HOLLOW), self.rename)
-                assert isinstance(head, Branch)
-                return Block(tuple(stmts), Branch(head.cond, self.block(then), self.block(orelse)))
+                cond = map_atom(cond, self.rename)
+                return Block(tuple(stmts), Branch(cond, self.block(then), self.block(orelse)))
             case Return(value):
                 returned = _Returned(self.ownership)
-                new = returned.operand(map_block(Block((), end), self.rename).end.value)  # type: ignore[union-attr]
+                new = returned.operand(map_operand(value, self.rename))
                 return Block((*stmts, *returned.copies), Return(new))
             case _:
                 return Block(tuple(stmts), map_end(end, self.rename))
-
-
-_HOLLOW = Block((), Return(()))
 
 
 def _only_var(operand: Operand) -> Var:

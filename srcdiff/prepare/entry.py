@@ -120,9 +120,9 @@ def _describe_sequence(value: Any, path: str) -> Structure:
     return Sequence(type(value), tuple(describe(v, f"{path}[{i}]") for i, v in enumerate(value)), path)
 
 
-def unknown(name: str) -> Structure:
-    """The structure of an argument of which nothing is known."""
-    return Leaf(Unknown(), name)
+def unknown(name: str, type: str | None = None) -> Structure:
+    """The structure of an argument of which nothing is known, or only that it is a Python number of this type."""
+    return Leaf(Unknown() if type is None else Number(type), name)
 
 
 # ---------------------------------------------------------------- values to compute with
@@ -215,6 +215,9 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
     if callable(value) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
         known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
+        is_root = owner is None and (is_cell or source.globals is low.root_source.globals) and source.globals.get(name) is value
+        if is_root and isinstance(value, types.FunctionType):
+            low.requirements[name] = Known(value, name)
         return known
     if owner is not None and owner.value.__name__ in _CONSTANT_MODULES and isinstance(value, float):
         text = f"{owner.text}.{name}"

@@ -103,6 +103,10 @@ def view(value: Staged) -> Product:
         if is_number(a):
             number = a.atom.value  # type: ignore[union-attr]
             return Product(number < 0, abs(number), divisors=(b,))
+        if _is_scalar(a) and _is_scalar(b):
+            inner = view(a)
+            if not inner.scalar_divisors and len(inner.scalars) <= 1:
+                return replace(inner, scalar_divisors=(b,))
         if not _is_scalar(b) and not _is_scalar(a):
             inner = view(a)
             if inner.is_negative or inner.number == 1:
@@ -193,17 +197,23 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
     from srcdiff.rules.staging import Staged, elementwise
 
     builder = a.builder
+    scalars = [x for x in p.scalars if not (is_number(x) and x.atom.value == 1 and x.is_full)]  # type: ignore[union-attr]
     scalar: Staged | None = None
-    for s in p.scalars:
-        if is_number(s) and s.atom.value == 1 and s.is_full:  # type: ignore[union-attr]
-            continue
-        scalar = s if scalar is None else elementwise(ops.MUL, scalar, s)
+    # A quotient comes first, since both partials of a division share it; a constant over a divisor is one.
+    if scalars and p.scalar_divisors:
+        scalar = scalars.pop(0)
+        for d in p.scalar_divisors:
+            scalar = elementwise(ops.DIV, scalar, d)
+    for x in scalars:
+        scalar = x if scalar is None else elementwise(ops.MUL, scalar, x)
     if p.number != 1 or (scalar is None and (p.scalar_divisors or not p.arrays)):
         number = Staged(builder, Const(_tidy(p.number)))
-        scalar = number if scalar is None else elementwise(ops.MUL, number, scalar)
-    for d in p.scalar_divisors:
-        assert scalar is not None
-        scalar = elementwise(ops.DIV, scalar, d)
+        if scalar is None:
+            scalar = number
+            for d in p.scalar_divisors:
+                scalar = elementwise(ops.DIV, scalar, d)
+        else:
+            scalar = elementwise(ops.MUL, number, scalar)
     array: Staged | None = None
     arrays = list(p.arrays)
     divisors = list(p.divisors)
@@ -251,7 +261,7 @@ def div(a: Staged, b: Staged) -> Staged:
 
 
 def add(a: Staged, b: Staged) -> Staged:
-    from srcdiff.rules.staging import elementwise
+    from srcdiff.rules.staging import Staged, elementwise
 
     if is_number(a) and a.atom.value == 0 and a.is_full:  # type: ignore[union-attr]
         return b
@@ -259,6 +269,8 @@ def add(a: Staged, b: Staged) -> Staged:
         return a
     if is_number(a) and is_number(b):
         return _rescale(a, a.atom.value + b.atom.value, b)  # type: ignore[union-attr, operator]
+    if isinstance(a.atom, Var) and a.atom is b.atom and a.dims == b.dims:
+        return mul(Staged(a.builder, Const(2)), a)
     if is_negative(b):
         if is_negative(a):
             return neg(elementwise(ops.ADD, neg(a), neg(b)))

@@ -37,6 +37,15 @@ def dims_of(kind: Kind) -> Dims:
             return ()
 
 
+def same_shape(own: Shape, dims: Shape) -> bool:
+    """Whether a value that broadcasts to `dims` has them already: two lengths that are not 1 are equal."""
+    return own == dims or (len(own) == len(dims) and all(a == b or _agree(is_one(a), is_one(b)) for a, b in zip(own, dims)))
+
+
+def _agree(a: bool | None, b: bool | None) -> bool:
+    return a is not None and a == b
+
+
 class StagedShape:
     """`x.shape` of a staged value: entries are staged on demand; as an operand it prints as `x.shape`."""
 
@@ -84,7 +93,7 @@ class Staged:
     def is_full(self) -> bool:
         """Whether the physical shape is the logical one."""
         own = dims_of(self.atom.kind)
-        return own is None or self.dims is None or own == self.dims
+        return own is None or self.dims is None or same_shape(own, self.dims)
 
     @property
     def ndim(self) -> int:
@@ -348,8 +357,9 @@ def elementwise(op: Op, *args: Staged) -> Staged:
     if any(a.dims is None for a in args):
         return Staged(builder, atom)
     dims = broadcast(*[a.dims for a in args])  # type: ignore[misc]
-    if dims_of(atom.kind) == dims:
-        return Staged(builder, atom, dims)
+    own = dims_of(atom.kind)
+    if own is not None and same_shape(own, dims):
+        return Staged(builder, atom)
     return Staged(builder, atom, dims, _like(args, dims))
 
 
@@ -560,7 +570,7 @@ def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
 
 def _relike(value: Staged, dims: Shape, like: Atom) -> Staged:
     own = dims_of(value.kind)
-    return Staged(value.builder, value.atom) if own == dims else Staged(value.builder, value.atom, dims, lambda: like)
+    return Staged(value.builder, value.atom) if own is not None and same_shape(own, dims) else Staged(value.builder, value.atom, dims, lambda: like)
 
 
 def _at_run_time(value: Staged, like: Atom) -> Staged:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import numpy as np
 from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.analysis.activity import active
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown, is_differentiable
-from srcdiff.ir.nodes import Block, Const, DictDisplay, Free, Function, ListDisplay, Operand, Parameter, RecordDisplay, Ref, Return, Var
-from srcdiff.ir.ops import ASTYPE
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, DictDisplay, Free, Function, If, ListDisplay, Op, Operand, Parameter, RecordDisplay, Ref, Return, Stmt, Var, Yield
+from srcdiff.ir.ops import ASTYPE, ITEM
+from srcdiff.ir.walk import map_block
+from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Sequence as SequenceOf, Structure
 from srcdiff.prepare.program import Primal
 from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
@@ -22,23 +25,19 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import Staged, dims_of, materialise
 from srcdiff.transform.adjoints import Adjoints, full, zero
-from srcdiff.transform.reverse import Reverser
+from srcdiff.transform.reverse import Reverser, free_vars
 
 
-def gradient(primal: Primal, argnums: Sequence[str], *, is_single: bool, has_aux: bool, with_value: bool, name: str) -> Function:
+Selector = tuple[str, int | None]
+"""A parameter, or an item of *args."""
+
+
+def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, with_value: bool, name: str) -> Function:
     """The function of the gradient by the parameters `argnums`."""
     result, aux = _split(primal, has_aux)
     _check_scalar(primal, result)
-    builder = Builder()
-    adjoints = Adjoints()
-    inputs = _inputs(primal, argnums)
-    outputs = [result] if isinstance(result, Var) else []
-    reverser = Reverser(active(primal.stmts, inputs, outputs), primal.stmts)
-    if isinstance(result, Var):
-        adjoints.put(result, Staged(builder, Const(1.0)))
-    forward = reverser.block(primal.stmts, adjoints, builder)
-    builder.origin = None
-    gradients = tuple(_structured(primal.structures[a], primal.values[a], adjoints, builder, primal) for a in argnums)
+    seeds = [(result, Const(1.0))] if isinstance(result, Var) else []
+    forward, builder, gradients = _swept(primal, argnums, seeds)
     value: Operand = gradients[0] if is_single else gradients
     head: Operand = result if aux is None else (result, aux)
     if with_value:
@@ -48,25 +47,69 @@ def gradient(primal: Primal, argnums: Sequence[str], *, is_single: bool, has_aux
     return Function(name, primal.params, Block((*forward, *builder.stmts), Return(value)), primal.docstring)
 
 
-def pullback(primal: Primal, argnums: Sequence[str], *, is_single: bool, has_aux: bool, name: str) -> tuple[Function, Value]:
-    """The function (arguments, adjoint of the result) → gradients; a parameter `y_bar` is added, and what its structure is."""
-    result, aux = _split(primal, has_aux)
-    builder = Builder()
+def _swept(primal: Primal, argnums: Sequence[Selector], seeds: Sequence[tuple[Var, Any]], builder: Builder | None = None) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
+    """The forward sweep, the reverse sweep in its builder, and the gradients."""
+    builder = Builder() if builder is None else builder
+    selected = [_selected(primal, a) for a in argnums]
+    reverser = Reverser(active(primal.stmts, _inputs(primal, selected), [v for v, _ in seeds]), primal.stmts)
     adjoints = Adjoints()
-    seeds: list[tuple[Var, Var]] = []
-    y_bar = _seed(primal, result, builder, seeds, "y_bar")
-    outputs = [v for v, _ in seeds]
-    reverser = Reverser(active(primal.stmts, _inputs(primal, argnums), outputs), primal.stmts)
-    for var, bar in seeds:
+    for var, seed in seeds:
         existing = adjoints.get(var)
-        adjoints.put(var, Staged(builder, bar) if existing is None else existing + Staged(builder, bar))
+        adjoints.put(var, Staged(builder, seed) if existing is None else existing + Staged(builder, seed))
     forward = reverser.block(primal.stmts, adjoints, builder)
     builder.origin = None
-    gradients = tuple(_structured(primal.structures[a], primal.values[a], adjoints, builder, primal) for a in argnums)
-    head: Operand = operand_of(result, primal.store) if aux is None else (operand_of(result, primal.store), aux)
-    params = (Parameter("y_bar", y_bar, "positional_only"), *primal.params)
-    body = Block((*forward, *builder.stmts), Return((head, gradients[0] if is_single else gradients)))
-    return Function(name, params, body, primal.docstring), result
+    return forward, builder, tuple(_structured(s, v, adjoints, builder, primal) for s, v, _ in selected)
+
+
+def _selected(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:
+    name, item = selector
+    structure, value = primal.structures[name], primal.values[name]
+    if item is None:
+        return structure, value, name
+    part, inner = _parts(structure, value, primal)[item]
+    return part, inner, f"{name}[{item}]"
+
+
+def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, name: str) -> tuple[list[Function], Value]:
+    """Two functions: arguments → (result, what the pullback reads), and (what it reads, adjoint of the result) → gradients."""
+    result, aux = _split(primal, has_aux)
+    builder = Builder()
+    seeds: list[tuple[Var, Any]] = []
+    y_bar = _seed(primal, result, builder, seeds, "y_bar")
+    opened = len(builder.stmts)
+    forward, builder, gradients = _swept(primal, argnums, seeds, builder)
+    del opened
+    reverse_block = drop_dead_code_in(Block(tuple(builder.stmts), Return(gradients[0] if is_single else gradients)))
+    kept = [v for v in free_vars(reverse_block) if v is not y_bar]
+    head: Operand = operand_of(result, primal.store)
+    if aux is not None:
+        head = (head, aux)
+    record = Var("record", Opaque("tuple"), True)
+    copies = [Var(v.hint, v.kind, v.is_users) for v in kept]
+    opening: list[Stmt] = []
+    if kept:
+        op = Op("unpack", "unpack", pattern=tuple(range(len(kept))))
+        opening.append(Apply(tuple(copies), op, (record,)))
+    renamed: dict[Var, Operand] = dict(zip(kept, copies))
+    reverse_block = map_block(reverse_block, lambda v: renamed.get(v, v))
+    bound = [_bound_everywhere(s) for s in forward]
+    first = Function(f"{name}_forward", primal.params, Block(tuple(bound), Return((head, tuple(kept)))), primal.docstring)
+    params = (Parameter("record", record), Parameter("y_bar", y_bar))
+    second = Function(f"{name}_pullback", params, Block((*opening, *reverse_block.stmts), reverse_block.end))
+    return [first, second], result
+
+
+def _bound_everywhere(stmt: Stmt) -> Stmt:
+    """What one arm leaves unbound is None there: the record is read whole."""
+
+    def block(inner: Block) -> Block:
+        stmts = tuple(_bound_everywhere(s) for s in inner.stmts)
+        end = inner.end
+        if isinstance(end, Yield):
+            end = Yield(tuple(Const(None) if isinstance(v, Const) and v.value is UNBOUND else v for v in end.values))
+        return Block(stmts, end)
+
+    return replace(stmt, then=block(stmt.then), orelse=block(stmt.orelse)) if isinstance(stmt, If) else stmt
 
 
 def value_function(primal: Primal, name: str) -> Function:
@@ -86,8 +129,6 @@ def _seed(primal: Primal, result: Value, b: Builder, seeds: list[tuple[Var, Var]
 
 
 def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: list[tuple[Var, Var]]) -> None:
-    from srcdiff.ir.nodes import Op
-
     def read(part: Value, key: Any, *, field: str | None = None) -> None:
         if is_atom(part):
             if not isinstance(part, Var) or not is_differentiable(part.kind):
@@ -96,7 +137,7 @@ def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: lis
         else:
             kind = Opaque("container")
         if field is None:
-            bar = b.item(y_bar, Const(key)) if not isinstance(kind, Opaque) and False else b.apply(_ITEM, (y_bar, Const(key)), kind=kind, hint="y_bar")
+            bar = b.apply(ITEM, (y_bar, Const(key)), kind=kind, hint="y_bar")
         else:
             bar = b.apply(Op(f"field {field}", "attribute", field), (y_bar,), kind=kind, hint="y_bar")
         if is_atom(part):
@@ -121,9 +162,6 @@ def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: lis
         case Record():
             for field, part in zip(result.fields, result.values):
                 read(part, None, field=field)
-
-
-from srcdiff.ir.ops import ITEM as _ITEM  # noqa: E402
 
 
 def _split(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
@@ -175,12 +213,11 @@ def _check_scalar(primal: Primal, result: Value) -> None:
 # ---------------------------------------------------------------- inputs and their gradients
 
 
-def _inputs(primal: Primal, argnums: Sequence[str]) -> list[Var]:
+def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]]) -> list[Var]:
     found: list[Var] = []
-    for name in argnums:
-        structure = primal.structures[name]
+    for structure, value, name in selected:
         before = len(found)
-        _leaves(structure, primal.values[name], primal, found)
+        _leaves(structure, value, primal, found)
         if len(found) == before and isinstance(structure, (Leaf, Known)):
             raise NotDifferentiable(f"the argument `{name}` of `{primal.name}` {_why_not(structure)}", _definition(primal), instead=_instead(structure))
     return found

@@ -20,7 +20,7 @@ from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, add_item, full, zero
-from srcdiff.transform.saving import Trip, save
+from srcdiff.transform.saving import Trip, going_on_arm, save
 
 if TYPE_CHECKING:
     from srcdiff.transform.reverse import Reverser
@@ -54,6 +54,7 @@ class _Built:
         self.body: Block
         self.index: Var | None = None
         self.scattered: list[Any] = []
+        self.carried: list[int] = []
 
 
 def _outer_actives(reverser: Reverser, loop: Loop) -> list[Var]:
@@ -112,7 +113,7 @@ def _body(
         head = Var(f"{var.hint}_bar", _bar_kind(var))
         built.heads[var] = head
         table.put(var, Staged(inner, head))
-    forward = _tree(reverser, loop.body, heads, table, inner)
+    forward = _tree(reverser, loop.body, loop.params, heads, table, inner)
     for source in loop.sources:
         for target in source_targets(source):
             bar = table.get(target)
@@ -135,6 +136,7 @@ def _body(
         else:
             built.tails[key] = full(Staged(inner, tail.atom, tail.dims, tail.like), key_var)
     built.inner = inner
+    built.carried = carried
     built.body = forward
     return built
 
@@ -154,16 +156,21 @@ def _bar_kind(var: Var) -> Any:
     return kind
 
 
-def _tree(reverser: Reverser, block: Block, heads: dict[int, Staged | None], table: Adjoints, b: Builder) -> Block:
+def _tree(reverser: Reverser, block: Block, params: tuple[Var, ...], heads: dict[int, Staged | None], table: Adjoints, b: Builder) -> Block:
     """Reverse the tree of a body; returns the tree of the forward sweep."""
-    from srcdiff.transform.reverse import export, join_tables
+    from srcdiff.transform.reverse import join_tables
 
     end = block.end
-    if isinstance(end, Branch):
+    going_on = going_on_arm(block, params, set(heads))
+    if isinstance(end, Branch) and going_on is not None:
+        # A way out that changes nothing is no trip: only the other arm has an adjoint.
+        new = _tree(reverser, going_on, params, heads, table, b)
+        end = Branch(end.cond, new, end.orelse) if going_on is end.then else Branch(end.cond, end.then, new)
+    elif isinstance(end, Branch):
         arms = []
         for arm in (end.then, end.orelse):
             inner, own = b.inside(), Adjoints(table)
-            new = _tree(reverser, arm, heads, own, inner)
+            new = _tree(reverser, arm, params, heads, own, inner)
             arms.append((inner, own, new))
         joined = join_tables(end.cond, [(i, t, list(n.stmts)) for i, t, n in arms], table, b)
         end = Branch(end.cond, arms[0][2], arms[1][2])
@@ -174,7 +181,6 @@ def _tree(reverser: Reverser, block: Block, heads: dict[int, Staged | None], tab
             if head is not None:
                 reverser.give(table, end.values[i], Staged(b, head.atom, head.dims, head.like), b)
     forward = reverser.block(block.stmts, table, b)
-    del export
     return Block(tuple(forward), end)
 
 
@@ -199,7 +205,7 @@ def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int,
         return [replace(loop, body=built.body)]
     trimmed = swept.stmts[-1]
     assert isinstance(trimmed, Loop)
-    trip = Trip(replace(loop, body=built.body), trimmed, built.index)
+    trip = Trip(replace(loop, body=built.body), trimmed, built.index, frozenset(built.carried))
     forward, backward = save(trip, b)
     for stmt in backward:
         b.add(stmt)

@@ -20,7 +20,7 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, Free, If, ListDisplay, Loop, Operand, Origin, Ref, SliceOf, Stmt, Var, Yield
-from srcdiff.ir.walk import bound_by, map_block, vars_of
+from srcdiff.ir.walk import bound_by, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import bind, is_basic_index, kind_of
@@ -59,7 +59,7 @@ class Reverser:
     # ------------------------------------------------------------ primitives
 
     def apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
-        if not any(t in self.active for t in stmt.targets):
+        if not any(t in self.active for t in stmt.targets) or not any(v in self.active for v in vars_of(operands_of(stmt))):
             return
         try:
             self._apply(stmt, adjoints, b)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, End, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
 from srcdiff.ir.walk import bound_by, ends_of, map_block, map_stmt, operands_of, source_targets, variables_in, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
@@ -30,6 +30,18 @@ class Trip:
     forward: Loop
     reverse: Loop
     index: Var | None
+    active: frozenset[int] = frozenset()
+
+
+def going_on_arm(block: Block, params: tuple[Var, ...], active: set[int] | frozenset[int]) -> Block | None:
+    """Where one arm of a block's Branch leaves the loop with every active value as it came: the other arm."""
+    end = block.end
+    if not isinstance(end, Branch):
+        return None
+    for arm, other in ((end.then, end.orelse), (end.orelse, end.then)):
+        if isinstance(arm.end, Exit) and all(arm.end.values[i] is params[i] for i in active):
+            return other
+    return None
 
 
 def save(trip: Trip, b: Builder) -> tuple[list[Stmt], list[Stmt]]:
@@ -118,11 +130,13 @@ class _Plan:
             if param not in wanted:
                 continue
             nexts = {e.values[i] for e in ends if isinstance(e, Next)}
-            exits = {e.values[i] for e in ends if isinstance(e, Exit)} - {param}
+            exits = {e.values[i] for e in ends if isinstance(e, Exit)}
+            exits_with_param = param in exits
+            exits -= {param}
             if len(nexts) != 1 or not exits <= nexts:
                 continue
             value = next(iter(nexts))
-            if isinstance(value, Var) and value in wanted and value not in self.restored and not _has_mid_exit(self.loop.body, param, i):
+            if isinstance(value, Var) and value in wanted and value not in self.restored and (not exits_with_param or i in self.trip.active):
                 self.restored[value] = i
 
     def _record(self, needed: list[Var]) -> None:
@@ -157,14 +171,14 @@ class _Plan:
             forward.append(Apply((start,), ops.DISPLAY, (ListDisplay(()),), (), loop.origin))
             loop = replace(
                 loop, params=(*loop.params, param), inits=(*loop.inits, start), results=(*loop.results, kept_result),
-                body=_with_append(loop.body, param, self.kept, kept_kind, loop.params),
+                body=_Appender(loop, self.trip.active, param, self.kept).tree(loop.body, _entry_scope(loop)),
             )  # fmt: skip
         count_result: Var | None = None
         if counts_trips and kept_result is None:
             count_param, count_result = Var("trips", Number("int")), Var("trips", Number("int"))
             loop = replace(
                 loop, params=(*loop.params, count_param), inits=(*loop.inits, Const(0)), results=(*loop.results, count_result),
-                body=_with_count(loop.body, count_param, loop.params),
+                body=_Recorder(loop, self.trip.active, count_param).tree(loop.body, _entry_scope(loop)),
             )  # fmt: skip
         forward.append(loop)
         backward = self._reverse_loop(loop, kept_result, count_result, b)
@@ -306,6 +320,10 @@ def _definitions(block: Block) -> dict[Var, Apply]:
     return found
 
 
+def _entry_scope(loop: Loop) -> frozenset[Var]:
+    return frozenset(loop.params) | {t for s in loop.sources for t in source_targets(s)}
+
+
 def _bound_in_tree(block: Block) -> set[Var]:
     found = {v for s in block.stmts for v in bound_by(s)}
     if isinstance(block.end, Branch):
@@ -320,49 +338,55 @@ def _reads_of(loop: Loop) -> list[Var]:
     return [v for v in free_vars(loop.body) if v not in loop.params]
 
 
-def _has_mid_exit(block: Block, param: Var, i: int) -> bool:
-    """Whether a trip that changes nothing else may be left with the carried value as it came, though it counts as a trip."""
-    return any(isinstance(e, Exit) and e.values[i] is param for e in _counted_ends(block))
+class _Recorder:
+    """Puts the record of a trip into the tree of a body: in every trip that counts, as soon as its values are there."""
+
+    def __init__(self, loop: Loop, active: frozenset[int], record: Var) -> None:
+        self.params, self.active, self.record = loop.params, active, record
+
+    def tree(self, block: Block, in_scope: frozenset[Var]) -> Block:
+        in_scope = in_scope | {v for s in block.stmts for v in bound_by(s)}
+        end = block.end
+        going_on = going_on_arm(block, self.params, self.active)
+        if isinstance(end, Branch) and going_on is not None:
+            then, orelse = (
+                self.tree(arm, in_scope) if arm is going_on else Block(arm.stmts, _carry(arm.end, self.record)) for arm in (end.then, end.orelse)
+            )
+            return Block(block.stmts, Branch(end.cond, then, orelse))
+        later = _bound_in_tree(block) - in_scope
+        if not isinstance(end, Branch) or not (any(v in later for v in self.values()) or self.has_way_out(block)):
+            at, after, stmts = self.step(block, in_scope)
+            return Block((*block.stmts[:at], *stmts, *block.stmts[at:]), _carry(end, after))
+        return Block(block.stmts, Branch(end.cond, self.tree(end.then, in_scope), self.tree(end.orelse, in_scope)))
+
+    def has_way_out(self, block: Block) -> bool:
+        """Whether a block further down the tree may leave the loop in a trip that does not count."""
+        end = block.end
+        if not isinstance(end, Branch):
+            return False
+        return any(going_on_arm(arm, self.params, self.active) is not None or self.has_way_out(arm) for arm in (end.then, end.orelse))
+
+    def values(self) -> list[Var]:
+        return []
+
+    def step(self, block: Block, in_scope: frozenset[Var]) -> tuple[int, Var, list[Stmt]]:
+        after = Var(self.record.hint, self.record.kind)
+        return 0, after, [Apply((after,), ops.ADD, (self.record, Const(1)))]
 
 
-def _counted_ends(block: Block, is_head: bool = True) -> list[object]:
-    """The leaves of the trips that are counted: not the test at the head of a while loop."""
-    end = block.end
-    if isinstance(end, Branch):
-        out: list[object] = []
-        for arm in (end.then, end.orelse):
-            if is_head and is_test_exit(arm):
-                continue
-            out.extend(_counted_ends(arm, False))
-        return out
-    return [end]
+class _Appender(_Recorder):
+    def __init__(self, loop: Loop, active: frozenset[int], record: Var, kept: list[Var]) -> None:
+        super().__init__(loop, active, record)
+        self.kept = kept
 
+    def values(self) -> list[Var]:
+        return self.kept
 
-def is_test_exit(arm: Block) -> bool:
-    return not arm.stmts and isinstance(arm.end, Exit)
-
-
-def _with_append(block: Block, kept: Var, values: list[Var], kind: ListOf, params: tuple[Var, ...], is_head: bool = True, in_scope: frozenset[Var] = frozenset()) -> Block:
-    """The tree with `kept.append(values)` in every counted trip, as soon as all values are there."""
-    in_scope = in_scope | set(params) | {v for s in block.stmts for v in bound_by(s)}
-    later = _bound_in_tree(block) - {v for s in block.stmts for v in bound_by(s)}
-    end = block.end
-    is_while_head = isinstance(end, Branch) and is_head and (is_test_exit(end.then) or is_test_exit(end.orelse))
-    if not is_while_head and not any(v in later for v in values):
-        at = _position(block, values)
-        after, item = _append(kept, values, kind, in_scope | set(values))
-        stmts = (*block.stmts[:at], *item, *block.stmts[at:])
-        return Block(stmts, _carry(end, after, kept))
-    if isinstance(end, Branch):
-        arms = []
-        for arm in (end.then, end.orelse):
-            if is_while_head and is_test_exit(arm):
-                arms.append(Block(arm.stmts, _carry(arm.end, kept, kept)))
-            else:
-                arms.append(_with_append(arm, kept, values, kind, params, False, in_scope))
-        return Block(block.stmts, Branch(end.cond, arms[0], arms[1]))
-    after, item = _append(kept, values, kind, in_scope)
-    return Block((*block.stmts, *item), _carry(end, after, kept))
+    def step(self, block: Block, in_scope: frozenset[Var]) -> tuple[int, Var, list[Stmt]]:
+        after = Var(self.record.hint, self.record.kind)
+        operands: list[Operand] = [v if v in in_scope else Const(None) for v in self.kept]
+        operand = operands[0] if len(operands) == 1 else tuple(operands)
+        return _position(block, self.kept), after, [Apply((after,), ops.APPEND, (self.record, operand))]
 
 
 def _position(block: Block, values: list[Var]) -> int:
@@ -374,39 +398,15 @@ def _position(block: Block, values: list[Var]) -> int:
     return at
 
 
-def _append(kept: Var, values: list[Var], kind: ListOf, in_scope: frozenset[Var] | set[Var]) -> tuple[Var, list[Stmt]]:
-    after = Var("kept", kind)
-    operands: list[Operand] = [v if v in in_scope else Const(None) for v in values]
-    operand = operands[0] if len(operands) == 1 else tuple(operands)
-    return after, [Apply((after,), ops.APPEND, (kept, operand))]
-
-
-def _carry(end: object, value: Operand, kept: Var) -> object:
+def _carry(end: End, value: Operand) -> End:
     match end:
         case Next(values):
             return Next((*values, value))
         case Exit(values):
             return Exit((*values, value))
         case Branch(cond, then, orelse):
-            return Branch(cond, Block(then.stmts, _carry(then.end, value, kept)), Block(orelse.stmts, _carry(orelse.end, value, kept)))  # type: ignore[arg-type]
+            return Branch(cond, Block(then.stmts, _carry(then.end, value)), Block(orelse.stmts, _carry(orelse.end, value)))
     raise AssertionError(end)
-
-
-def _with_count(block: Block, count: Var, params: tuple[Var, ...]) -> Block:
-    """The tree with `count + 1` in every counted trip."""
-    end = block.end
-    is_while_head = isinstance(end, Branch) and (is_test_exit(end.then) or is_test_exit(end.orelse))
-    after = Var("trips", Number("int"))
-    step = Apply((after,), ops.ADD, (count, Const(1)))
-    if is_while_head and isinstance(end, Branch):
-        arms = []
-        for arm in (end.then, end.orelse):
-            if is_test_exit(arm):
-                arms.append(Block(arm.stmts, _carry(arm.end, count, count)))  # type: ignore[arg-type]
-            else:
-                arms.append(Block((step, *arm.stmts), _carry(arm.end, after, count)))  # type: ignore[arg-type]
-        return Block(block.stmts, Branch(end.cond, arms[0], arms[1]))
-    return Block((step, *block.stmts), _carry(end, after, count))  # type: ignore[arg-type]
 
 
 __all__ = ["UNBOUND", "If", "Trip", "Yield", "map_stmt", "save", "variables_in"]

@@ -15,7 +15,8 @@ from typing import Any
 import sympy
 from sympy import Integer, Rational, exp, log, pi, sqrt
 
-from srcdiff.verify.algebra import Piece, Undecided
+from srcdiff.verify.pieces import Piece
+from srcdiff.verify.polynomials import Undecided
 
 Expr = Any
 
@@ -48,7 +49,7 @@ def note(what: str, outcome: Any) -> None:
 def sign_of(expr: Expr) -> int:
     """1, 0 or -1 on the current piece."""
     if expr.is_Rational:
-        return (expr.p > 0) - (expr.p < 0)
+        return int(expr.p > 0) - int(expr.p < 0)
     return current_piece().sign(expr)
 
 
@@ -92,7 +93,7 @@ def sign(x: Expr) -> Expr:
     return Integer(sign_of(x))
 
 
-def heaviside(x: Expr, at_zero: Expr = Rational(1, 2)) -> Expr:
+def heaviside(x: Expr, at_zero: Expr) -> Expr:
     s = sign_of(x)
     return at_zero if s == 0 else Integer(s > 0)
 

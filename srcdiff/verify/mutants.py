@@ -15,6 +15,7 @@ import copy
 import functools
 import inspect
 import textwrap
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Survey:
-    """What became of the mutants of a rule. `same` are proved to be the rule in another form; `unseen` are neither refuted nor proved."""
+    """What became of the mutants of a rule: `same` are proved to be the rule in another form, `unseen` neither."""
 
     rule: Rule
     refuted: tuple[Mutant, ...]
@@ -48,7 +49,9 @@ class Survey:
 
 def survey(rule: Rule) -> Survey:
     """Try every mutant of a rule on every case beside it."""
-    refuted, same, unseen = [], [], []
+    refuted: list[Mutant] = []
+    same: list[Mutant] = []
+    unseen: list[Mutant] = []
     for mutant in mutants_of(rule):
         outcomes = set()
         for case in cases_of(rule):
@@ -63,7 +66,8 @@ def is_zero(rule: Rule) -> bool:
     """Whether the derivative vanishes in all cases: then the rule has no wrong sign."""
     if rule.sort == "decomposed":
         return False
-    return all(not any(any(t.values()) for t in setting.true_numbers) for case in cases_of(rule) for setting in settings_of(rule, case))
+    settings = [setting for case in cases_of(rule) for setting in settings_of(rule, case)]
+    return not any(any(truth.values()) for setting in settings for truth in setting.true_numbers)
 
 
 def mutants_of(rule: Rule) -> list[Mutant]:
@@ -83,10 +87,18 @@ def _wrapped(rule: Rule) -> Iterator[Mutant]:
         yield Mutant("sign", "-(all)", _after(text, _negated))
         return
     for i in range(count):
-        yield Mutant("sign", f"-({rule.wrt[i]}_bar)", _after(text, lambda parts, i=i: [_negated(p) if j == i else p for j, p in enumerate(parts)]))
+        yield Mutant("sign", f"-({rule.wrt[i]}_bar)", _after(text, functools.partial(_with_negated, i)))
     for i in range(count - 1):
         names = f"{rule.wrt[i + 1]}_bar, {rule.wrt[i]}_bar"
-        yield Mutant("swap", names, _after(text, lambda parts, i=i: [*parts[:i], parts[i + 1], parts[i], *parts[i + 2 :]]))
+        yield Mutant("swap", names, _after(text, functools.partial(_with_swapped, i)))
+
+
+def _with_negated(i: int, parts: Any) -> list[Any]:
+    return [_negated(p) if j == i else p for j, p in enumerate(parts)]
+
+
+def _with_swapped(i: int, parts: Any) -> list[Any]:
+    return [*parts[:i], parts[i + 1], parts[i], *parts[i + 2 :]]
 
 
 def _after(text: Text, change: Callable[[Any], Any]) -> Text:
@@ -205,7 +217,8 @@ def _become(node: ast.AST, other: ast.AST) -> None:
 
 def _compiled(text: Text, definition: ast.FunctionDef) -> Text:
     """The definition as a function, in the globals and with the closure of the text."""
-    free = text.__code__.co_freevars  # type: ignore[attr-defined]
+    assert isinstance(text, types.FunctionType)
+    free = text.__code__.co_freevars
     outer = ast.FunctionDef(
         name="_outer",
         args=ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[]),
@@ -213,9 +226,9 @@ def _compiled(text: Text, definition: ast.FunctionDef) -> Text:
         decorator_list=[],
     )
     if hasattr(ast, "TypeAlias"):
-        outer.type_params = []
+        outer.type_params = []  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([outer], []))
     namespace: dict[str, Any] = {}
-    exec(compile(module, "<mutant>", "exec"), text.__globals__ | {"__name__": text.__module__}, namespace)  # type: ignore[attr-defined]
-    cells = text.__closure__ or ()  # type: ignore[attr-defined]
+    exec(compile(module, "<mutant>", "exec"), text.__globals__ | {"__name__": text.__module__}, namespace)
+    cells = text.__closure__ or ()
     return namespace["_outer"](*[cell.cell_contents for cell in cells])  # type: ignore[no-any-return]

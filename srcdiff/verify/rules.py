@@ -66,8 +66,8 @@ def prove(rule: Rule, text: Text | None = None) -> list[Verdict]:
 
 def left_open(rule: Rule) -> list[str]:
     """The parameters whose contribution no case asks for."""
-    asked = {name for case in cases_of(rule) for setting in settings_of(rule, case) for name, place in setting.places.items() if place not in (None, [])}
-    return [name for name in rule.wrt if name not in asked]
+    places = [setting.places for case in cases_of(rule) for setting in settings_of(rule, case)]
+    return [name for name in rule.wrt if all(p.get(name) in (None, []) for p in places)]
 
 
 def widening(rule: Rule) -> str | None:

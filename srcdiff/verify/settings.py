@@ -11,7 +11,7 @@ import math
 import random
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -20,8 +20,10 @@ import numpy as np
 import sympy
 
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
-from srcdiff.verify.algebra import Piece, Tie
 from srcdiff.verify.formulas import on_piece
+from srcdiff.verify.pieces import Piece, Tie
+from srcdiff.verify.special_points import SpecialPoint, special_point
+from srcdiff.verify.structures import arrays_of, copied, flat, rebuilt, unbroadcast_numbers, without
 from srcdiff.verify.symbolic import NotSymbolic, SymbolArray, apply, entries, symbols, unbroadcast
 
 PIECES = 3
@@ -82,6 +84,9 @@ def _make_settings(rule: Rule, case: Case) -> Iterator[Setting]:
             return
 
 
+_RANGES = {"positive": (0.2, 2.5), "unit": (-0.9, 0.9), "probability": (0.1, 0.9), "above_one": (1.1, 3.0)}
+
+
 class Setting:
     """A case at one point of its domain: symbols and numbers for the arguments, the result, and the true contributions."""
 
@@ -127,7 +132,7 @@ class Setting:
         return array
 
     def _draw(self, domain: str) -> Fraction:
-        low, high = {"positive": (0.2, 2.5), "unit": (-0.9, 0.9), "probability": (0.1, 0.9), "above_one": (1.1, 3)}.get(domain, (-2, 2))
+        low, high = _RANGES.get(domain, (-2.0, 2.0))
         while True:
             drawn = Fraction(self.random.randint(int(low * 9973), int(high * 9973)), 9973)
             if abs(drawn) > Fraction(1, 10):
@@ -198,7 +203,7 @@ class Setting:
             if self.rule.sort == "decomposed":
                 return self._unequal_values(apply(text, *self.args, **self.kwargs))
             for missing in self.left_out():
-                found = self.contributions(text, self.args, self.y, rebuilt(self.y, _without(self.y_bars, missing)))
+                found = self.contributions(text, self.args, self.y, rebuilt(self.y, without(self.y_bars, missing)))
                 for s, terms in self._gathered(found).items():
                     truth = [-t[s] for i, t in enumerate(self.truths) if i not in missing]
                     if not self.piece.vanishes(*terms, *truth):
@@ -289,8 +294,8 @@ class Setting:
     def _found(self, text: Text, numbers: Sequence[Any], y: Any, missing: tuple[int, ...] = ()) -> dict[int, Any]:
         args, y_bars = copied(numbers), copied(self.y_bar_numbers)
         with np.errstate(all="ignore"):
-            found = self.contributions(text, args, y, rebuilt(y, _without(y_bars, missing)))
-        for before, after in zip(_arrays([numbers, self.y_bar_numbers]), _arrays([args, y_bars]), strict=True):
+            found = self.contributions(text, args, y, rebuilt(y, without(y_bars, missing)))
+        for before, after in zip(arrays_of([numbers, self.y_bar_numbers]), arrays_of([args, y_bars]), strict=True):
             if not np.array_equal(before, after, equal_nan=True):
                 raise WrongForm("the text writes to what it is given")
         return found
@@ -323,7 +328,8 @@ class Setting:
         return out
 
     def _shown_point(self) -> str:
-        return ", ".join(f"{s} = {float(v):.4g}" for s, v in list(self.point.items())[:8]) + (", …" if len(self.point) > 8 else "")
+        shown = [f"{s} = {float(v):.4g}" for s, v in self.point.items()]
+        return ", ".join(shown[:8]) + ", …" * (len(shown) > 8)
 
     def _differences(self) -> list[dict[Any, float]]:
         """The truth by central differences (Richardson's extrapolation), where SymPy has no derivative."""
@@ -349,7 +355,7 @@ class Setting:
         """Points of small integers, where entries are zero, one, or equal."""
         if self.seed or self.rule.sort == "decomposed" or self.case.domain == "spd" or not self.leaves:
             return []
-        return [point for seed in range(2) if (point := _special_point(self, seed)) is not None]
+        return [point for seed in range(2) if (point := special_point(self, seed)) is not None]
 
     # ------------------------------------------------------------ the text
 
@@ -387,7 +393,7 @@ class Setting:
             contribution = y_bar * result
             if isinstance(contribution, SymbolArray):
                 return unbroadcast(contribution, leaf.shape)
-            return _unbroadcast_numbers(np.asarray(contribution), leaf.shape)
+            return unbroadcast_numbers(np.asarray(contribution), leaf.shape)
         if isinstance(result, (int, float)) and result == 0:
             return np.zeros(leaf.shape)
         if np.shape(result) != leaf.shape:
@@ -400,9 +406,11 @@ class Setting:
         numbers = {id(leaf): i for i, leaf in enumerate(self.leaves)}
         assert self.rule.signature is not None
         bound = self.rule.signature.bind(*self.args, **self.kwargs).arguments
-        return {
-            name: [numbers.get(id(v)) for v in value] if isinstance(value, (list, tuple)) else numbers.get(id(value)) for name, value in bound.items()
-        }
+
+        def place_of(value: Any) -> Any:
+            return [place_of(v) for v in value] if isinstance(value, (list, tuple)) else numbers.get(id(value))
+
+        return {name: place_of(value) for name, value in bound.items()}
 
     def replaced(self, values: Sequence[Any]) -> list[Any]:
         """The arguments with other numbers in the place of the symbols."""
@@ -432,117 +440,3 @@ class Setting:
             if got.kind == "f" and got != dtype and np.any(contribution):
                 return f"the contribution to {self.leaves[number].data.flat[0]} is {got} where everything is {np.dtype(dtype)}"
         return None
-
-
-# ---------------------------------------------------------------------------------------------------- special points
-
-
-@dataclass(frozen=True)
-class SpecialPoint:
-    """A point where pieces may meet: a contribution must lie between the lowest and the highest around it."""
-
-    setting: Setting
-    values: tuple[Any, ...]
-    low: dict[int, Any]
-    high: dict[int, Any]
-
-    def refutation(self, text: Text) -> str | None:
-        found = _found_at(self.setting, text, self.values)
-        if isinstance(found, Exception):
-            return f"{type(found).__name__}: {found}"
-        for number, value in found.items():
-            slack = 3e-3 * (1 + np.abs(value))
-            if not np.all((self.low[number] - slack <= value) & (value <= self.high[number] + slack)):
-                name = self.setting.leaves[number].data.flat[0]
-                at = ", ".join(str(np.asarray(v).tolist()) for v in self.values)
-                return f"at the special point {at} the adjoint of {name}… is {value}, around it from {self.low[number]} to {self.high[number]}"
-        return None
-
-
-def _special_point(setting: Setting, seed: int) -> SpecialPoint | None:
-    """None where the primal or the rule itself is undefined there."""
-    draw = np.random.default_rng(seed)
-    low, step = {"positive": (1, 1), "above_one": (2, 1), "unit": (-0.5, 0.5), "probability": (0.25, 0.25)}.get(setting.case.domain, (-1, 1))
-    values = tuple(np.asarray(low + step * draw.integers(0, 3, size=leaf.shape), float) for leaf in setting.leaves)
-    text = setting.rule.text
-    assert text is not None
-    own = _found_at(setting, text, values)
-    if isinstance(own, Exception) or not _are_finite(own) or any(np.any(np.abs(v) > 1e6) for v in own.values()):
-        return None
-    around: list[dict[int, Any]] = []
-    for count in (5, 40):
-        while count:
-            count -= 1
-            near = tuple(v + draw.normal(size=np.shape(v)) * 1e-4 for v in values)
-            found = _found_at(setting, text, near)
-            if not isinstance(found, Exception) and _jumps(setting, values, near):
-                return None
-            if not isinstance(found, Exception) and _are_finite(found):
-                around.append(found)
-        if len(around) < 3:
-            return None
-        bounds = [{i: pick([np.asarray(f[i], float) for f in around], axis=0) for i in own} for pick in (np.min, np.max)]
-        if all(np.allclose(bounds[0][i], bounds[1][i], atol=1e-2, rtol=1e-2) for i in own):
-            break
-    return SpecialPoint(setting, values, *bounds)
-
-
-def _found_at(setting: Setting, text: Text, values: tuple[Any, ...]) -> dict[int, Any] | Exception:
-    args = setting.replaced(values)
-    try:
-        y = setting.primal(args)
-        if not all(np.all(np.isfinite(v)) for v in flat(y)):
-            return ValueError("the primal is not finite here")
-        with np.errstate(all="ignore"):
-            return setting.contributions(text, copied(args), y, rebuilt(y, setting.y_bar_numbers))
-    except Exception as error:  # whatever a text or a primal does there
-        return error
-
-
-def _jumps(setting: Setting, values: tuple[Any, ...], near: tuple[Any, ...]) -> bool:
-    """Whether the primal itself is discontinuous there."""
-    at, beside = (flat(setting.primal(setting.replaced(v))) for v in (values, near))
-    return not all(np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-2, atol=1e-2, equal_nan=True) for a, b in zip(at, beside))
-
-
-def _are_finite(found: dict[int, Any]) -> bool:
-    return all(np.all(np.isfinite(np.asarray(v, float))) for v in found.values())
-
-
-# ---------------------------------------------------------------------------------------------------- structures
-
-
-def flat(value: Any) -> list[Any]:
-    """The leaves of nested tuples and lists."""
-    return [leaf for v in value for leaf in flat(v)] if isinstance(value, (tuple, list)) else [value]
-
-
-def rebuilt(like: Any, leaves: Sequence[Any]) -> Any:
-    """The leaves in the structure of `like`."""
-    remaining = iter(leaves)
-
-    def build(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            items = [build(v) for v in value]
-            return items if isinstance(value, list) else tuple(items)
-        return next(remaining)
-
-    return build(like)
-
-
-def copied(args: Sequence[Any]) -> list[Any]:
-    return [a.copy() if isinstance(a, np.ndarray) else copied(a) if isinstance(a, list) else a for a in args]
-
-
-def _arrays(value: Any) -> list[Any]:
-    return [v for v in flat(value) if isinstance(v, np.ndarray)]
-
-
-def _without(y_bars: Sequence[Any], missing: tuple[int, ...]) -> list[Any]:
-    return [None if i in missing else b for i, b in enumerate(y_bars)]
-
-
-def _unbroadcast_numbers(x: Any, shape: tuple[int, ...]) -> Any:
-    x = x.sum(axis=tuple(range(x.ndim - len(shape)))) if x.ndim > len(shape) else x
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return x.sum(axis=axes, keepdims=True) if axes else np.broadcast_to(x, shape)

@@ -19,7 +19,14 @@ from tests.support.random_programs import Writer
 
 def arguments(seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
-    return [rng.normal(size=3), rng.normal(size=3), rng.normal(size=(3, 3)), float(rng.normal()), int(rng.integers(0, 3)), rng.normal()]
+    return [
+        rng.normal(size=3),
+        rng.normal(size=3),
+        rng.normal(size=(3, 3)),
+        float(rng.normal()),
+        int(rng.integers(0, 3)),
+        rng.normal(),
+    ]
 
 
 def same(a: Any, b: Any) -> bool:

@@ -9,12 +9,30 @@ from typing import Any
 import numpy as np
 
 from srcdiff.ir.nodes import (
-    Apply, Block, Branch, Const, DictDisplay, Exit, Free, Function, If, ListDisplay, Loop, Next, Range, RecordDisplay, Ref, Return, SliceOf, Yield,
-)  # fmt: skip
+    Apply,
+    Block,
+    Branch,
+    Const,
+    DictDisplay,
+    Exit,
+    Free,
+    Function,
+    If,
+    ListDisplay,
+    Loop,
+    Next,
+    Range,
+    RecordDisplay,
+    Ref,
+    Return,
+    SliceOf,
+    Yield,
+)
 
 BINARY = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b, "@": lambda a, b: a @ b,
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b,
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b, "**": lambda a, b: a**b, "//": lambda a, b: a // b, "%": lambda a, b: a % b,
     "and": lambda a, b: a and b, "or": lambda a, b: a or b,
 }  # fmt: skip

@@ -10,9 +10,28 @@ import numpy as np
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import BOOL, FLOAT, INT, Array, Kind, ListOf, Opaque, opaque
 from srcdiff.ir.nodes import (
-    Apply, Block, Branch, Const, Exit, Function, If, ListDisplay, Loop, Next, Op, Operand, Origin, Parameter, Range, Return, SliceOf, Source,
-    Stmt, Var, Yield,
-)  # fmt: skip
+    Apply,
+    Block,
+    Branch,
+    Const,
+    Exit,
+    Function,
+    If,
+    ListDisplay,
+    Loop,
+    Next,
+    Op,
+    Operand,
+    Origin,
+    Parameter,
+    Range,
+    Return,
+    SliceOf,
+    Source,
+    Stmt,
+    Var,
+    Yield,
+)
 
 VECTOR = Array("float64", (3,))
 MATRIX = Array("float64", (3, 3))
@@ -73,7 +92,9 @@ class Writer:
         if kind == BOOL:
             return self.apply(ops.LT, (self.pick(FLOAT), self.pick(FLOAT)), BOOL)
         if isinstance(kind, ListOf):
-            return self.apply(ops.DISPLAY, (ListDisplay(tuple(self.pick(kind.item) for _ in range(self.rng.randint(1, 3)))),), kind)
+            return self.apply(
+                ops.DISPLAY, (ListDisplay(tuple(self.pick(kind.item) for _ in range(self.rng.randint(1, 3)))),), kind
+            )
         if kind == SCALAR:
             return self.apply(ops.ITEM, (self.pick(VECTOR), self.index()), SCALAR)
         shape = tuple(Const(3) for _ in range(1 if kind == VECTOR else 2))
@@ -93,7 +114,9 @@ class Writer:
 
     def origin(self) -> Origin | None:
         self.line += 1
-        return self.rng.choice([None, Origin("m.py", self.line, "x += y", -1), Origin("m.py", self.line, "x = y", 0), Origin("m.py", 1, "y *= 2", 0)])
+        return self.rng.choice(
+            [None, Origin("m.py", self.line, "x += y", -1), Origin("m.py", self.line, "x = y", 0), Origin("m.py", 1, "y *= 2", 0)]
+        )
 
     # ------------------------------------------------------------ statements
 

@@ -1,0 +1,341 @@
+"""The public functions: grad, value_and_grad, vjp, check_grads, verify. Names and meanings are JAX's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from srcdiff import pipeline
+from srcdiff.errors import KindError, NotDifferentiable, SourceNotFound, SrcdiffError
+from srcdiff.pipeline import Live, Task
+
+Argnums = int | str | Sequence[int | str]
+
+
+class Gradient:
+    """The gradient of a function: call it with the function's arguments.
+
+    It compiles at the first call for the kinds of the arguments, and picks a compiled variant at later ones. It keeps no
+    state between calls and may be called from several threads.
+    """
+
+    def __init__(self, f: Callable[..., Any], task: Task) -> None:
+        self._f, self._bound, self._named = resolve(f)
+        self._task = _shifted(task, len(self._bound))
+        self._options = task
+        self._lives: list[Live] = []
+        self._pairs: list[tuple[Callable[..., bool], Callable[..., Any]]] = []
+        self.primal = f
+        functools.update_wrapper(self, f, updated=())
+        self._companion: Gradient | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._bound or self._named:
+            args, kwargs = (*self._bound, *args), {**self._named, **kwargs}
+        for guard, fn in self._pairs:
+            try:
+                is_for = guard(*args, **kwargs)
+            except Exception:  # an argument of another structure
+                continue
+            if is_for:
+                try:
+                    return fn(*args, **kwargs)
+                except Exception as error:
+                    self._note(error, fn)
+                    raise
+        return self._first_call(args, kwargs)
+
+    def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        live = pipeline.find_or_compile(self._f, self._task, args, kwargs)
+        self._lives.append(live)
+        self._pairs = [*self._pairs, (live.guard, live.functions[0])]
+        try:
+            return live.functions[0](*args, **kwargs)
+        except Exception as error:
+            pipeline.annotate(error, live)
+            raise
+
+    def _note(self, error: BaseException, fn: Callable[..., Any]) -> None:
+        for live in self._lives:
+            if live.functions[0] is fn:
+                pipeline.annotate(error, live)
+
+    # ------------------------------------------------------------ looking inside
+
+    def _live_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Live:
+        return pipeline.find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
+
+    def source_for(self, *args: Any, **kwargs: Any) -> str:
+        """The source of the variant for arguments of the kinds of these.
+
+        >>> import srcdiff
+        >>> print(srcdiff.grad(lambda x: x * x).source_for(3.0))  # doctest: +SKIP
+        def lambda_grad(x):
+            return 2 * x
+        """
+        return self._live_for(args, kwargs).variant.source
+
+    def compile(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
+        """The function of the variant for arguments of the kinds of these, without the test of their kinds at each call."""
+        fn = self._live_for(args, kwargs).functions[0]
+        return functools.partial(fn, *self._bound, **self._named) if self._bound or self._named else fn
+
+    @property
+    def source(self) -> str:
+        """The source of the variant that was compiled last; before any call, of the general form.
+
+        The general form holds for numbers and arrays of any kind, or for the kinds that the annotations tell; where it needs a
+        fact that only the arguments know it calls `srcdiff.runtime`.
+        """
+        if self._lives:
+            return self._lives[-1].variant.source
+        try:
+            return pipeline.compile_structures(self._f, self._task, pipeline.unknown_arguments(self._f)).source
+        except (KindError, NotDifferentiable) as error:
+            raise KindError(
+                f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments", error.origin,
+                why=f"Without them: {error.what}.", instead="call it first, or ask for source_for(*args) with example arguments.",
+            ) from None  # fmt: skip
+
+    @property
+    def value_and_grad(self) -> Gradient:
+        """The function that gives the value and the gradient: `(value, gradient)`."""
+        if self._companion is None:
+            task = self._options
+            self._companion = Gradient(self.primal, Task("value_and_grad", task.argnums, task.is_single, task.has_aux, task.comments))
+        return self._companion
+
+    def __repr__(self) -> str:
+        count = len(self._lives)
+        what = "gradient" if self._task.mode == "grad" else "value and gradient"
+        by = ", ".join(self._spoken_argnums())
+        return f"<{what} of {self._f.__qualname__}{self._spoken_signature()} by {by}; {count} variant{'s' if count != 1 else ''} compiled>"
+
+    def _spoken_signature(self) -> str:
+        return str(inspect.signature(self._f, follow_wrapped=False))
+
+    def _spoken_argnums(self) -> list[str]:
+        names = list(inspect.signature(self._f, follow_wrapped=False).parameters)
+        return [a if isinstance(a, str) else names[a] if -len(names) <= a < len(names) else str(a) for a in self._task.argnums]
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        module = inspect.getmodule(self._f)
+        found: Any = module
+        for name in self._f.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return self._f.__qualname__
+        return Gradient, (self.primal, self._options)
+
+    def __copy__(self) -> Gradient:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Gradient:
+        return self
+
+
+def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]]:
+    """The Python function behind a callable, and the arguments that are bound to it already."""
+    if isinstance(f, types.FunctionType):
+        return f, (), {}
+    if isinstance(f, functools.partial):
+        inner, args, kwargs = resolve(f.func)
+        return inner, (*args, *f.args), {**kwargs, **f.keywords}
+    if isinstance(f, types.MethodType):
+        inner, args, kwargs = resolve(f.__func__)
+        return inner, (*args, f.__self__), kwargs
+    if isinstance(f, Gradient):
+        raise NotDifferentiable(
+            f"`{f._f.__name__}` is a gradient already", why="Derivatives of gradients are not accepted in this version.", instead="differentiate `.primal`."
+        )
+    from srcdiff.rules import chapters
+
+    if chapters.find(f) is not None:
+        return _around_primitive(f), (), {}
+    call = getattr(type(f), "__call__", None)
+    if isinstance(call, types.FunctionType):
+        return call, (f,), {}
+    name = getattr(f, "__name__", repr(f))
+    raise SourceNotFound(f"no source for `{name}`", why="It is not a function written in Python, and it has no rule.", instead="wrap it in a function that srcdiff can read.")
+
+
+@functools.lru_cache(maxsize=256)
+def _around_primitive(f: Any) -> types.FunctionType:
+    """A Python function that calls a primitive, so that the primitive itself can be differentiated."""
+    from srcdiff.emit.load import register
+    from srcdiff.rules import chapters
+
+    rule = chapters.find(f)
+    assert rule is not None
+    names = [p.name for p in rule.signature.parameters.values()] if rule.signature is not None else ["x"]
+    required = [p.name for p in rule.signature.parameters.values() if p.default is p.empty] if rule.signature is not None else ["x"]
+    del names
+    name = rule.name.rsplit(".", 1)[-1]
+    arguments = ", ".join(required)
+    source = f"def {name}({arguments}):\n    return primitive({arguments})\n"
+    filename = f"<{rule.name}>"
+    register(filename, source)
+    namespace: dict[str, Any] = {"primitive": f, "__name__": __name__}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace[name]  # type: ignore[no-any-return]
+
+
+def _shifted(task: Task, count: int) -> Task:
+    """Positions counted from behind the arguments that are bound already."""
+    if count == 0:
+        return task
+    shifted = tuple(a + count if isinstance(a, int) and a >= 0 else a for a in task.argnums)
+    return Task(task.mode, shifted, task.is_single, task.has_aux, task.comments)
+
+
+def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comments: bool) -> Task:
+    if holomorphic:
+        raise KindError("holomorphic=True is not accepted: complex arguments have no gradient here", instead="differentiate by the real and the imaginary part.")
+    is_single = isinstance(argnums, (int, str))
+    numbers = (argnums,) if isinstance(argnums, (int, str)) else tuple(argnums)
+    for a in numbers:
+        if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):
+            raise KindError(f"argnums holds {a!r}: it takes positions (int) and names of parameters (str)")
+    return Task(mode, tuple(a if isinstance(a, str) else a.__index__() for a in numbers), is_single, has_aux, comments)
+
+
+def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, comments: bool = True) -> Any:
+    """The gradient of `f`, a function that returns a real scalar.
+
+    Args:
+        f: a function, lambda, method, callable instance, partial, or a NumPy function. Left out, `grad` is a decorator.
+        argnums: the position or name of the parameter to differentiate by, or a sequence of these.
+        has_aux: whether `f` returns a pair (scalar, auxiliary data).
+        holomorphic: not accepted; there for JAX's signature.
+        comments: whether the emitted source names the user's lines.
+
+    Returns:
+        A function of `f`'s arguments that returns the gradient: of the structure, shapes and dtypes of the argument, a tuple of
+        these where `argnums` is a sequence, a pair (gradient, auxiliary data) where `has_aux`. Leaves that are neither real
+        numbers nor arrays of them give None.
+
+    Raises:
+        SrcdiffError: at the first call, for what cannot be differentiated.
+
+    >>> import numpy as np
+    >>> def energy(x):
+    ...     return np.sum(x ** 2)
+    >>> grad(np.square)(3.0)
+    6.0
+    """
+    if f is None:
+        return lambda g: grad(g, argnums, has_aux, holomorphic, comments=comments)
+    return Gradient(f, _task("grad", argnums, has_aux, holomorphic, comments))
+
+
+def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, comments: bool = True) -> Any:
+    """The value of `f` and its gradient, computed together: `(value, gradient)`.
+
+    Arguments are those of `grad`. With `has_aux` it returns `((value, auxiliary data), gradient)`.
+
+    >>> value_and_grad(np.square)(3.0)
+    (np.float64(9.0), 6.0)
+    """
+    if f is None:
+        return lambda g: value_and_grad(g, argnums, has_aux, holomorphic, comments=comments)
+    return Gradient(f, _task("value_and_grad", argnums, has_aux, holomorphic, comments))
+
+
+class Pullback:
+    """What `vjp` returns: from an adjoint of the result to those of the arguments. It may be called again and again."""
+
+    def __init__(self, reverse: Callable[..., Any], record: Any, source: str) -> None:
+        self._reverse, self._record, self.source = reverse, record, source
+
+    def __call__(self, y_bar: Any) -> Any:
+        return self._reverse(self._record, y_bar)
+
+    def __repr__(self) -> str:
+        return f"<pullback {self._reverse.__name__}>"
+
+
+def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
+    """The value of `f` at `primals`, and its pullback.
+
+    Args:
+        f: a function; its result may be an array or a nested container.
+        primals: its positional arguments.
+        argnums: by which of them to differentiate; None means all.
+        has_aux: whether `f` returns a pair (result, auxiliary data).
+        kwargs: keyword arguments of `f`.
+
+    Returns:
+        `(result, pullback)`, and the auxiliary data third where `has_aux`. `pullback(y_bar)` takes an adjoint of the result's
+        structure, and gives the adjoints of the arguments: a tuple, or a single one where `argnums` is an int or a name.
+
+    >>> y, pullback = vjp(np.tanh, np.array([0.0, 0.5]))
+    >>> pullback(np.array([1.0, 0.0]))
+    (array([1., 0.]),)
+    """
+    chosen: Argnums = tuple(range(len(primals))) if argnums is None else argnums
+    function, bound, named = resolve(f)
+    task = _shifted(_task("vjp", chosen, has_aux, False, True), len(bound))
+    args, keywords = (*bound, *primals), {**named, **kwargs}
+    live = pipeline.find_or_compile(function, task, args, keywords)
+    try:
+        head, record = live.functions[0](*args, **keywords)
+    except Exception as error:
+        pipeline.annotate(error, live)
+        raise
+    pullback = Pullback(live.functions[1], record, live.variant.source)
+    return (head[0], pullback, head[1]) if has_aux else (head, pullback)
+
+
+def check_grads(
+    f: Callable[..., Any], args: Sequence[Any], order: int = 1, modes: Sequence[str] = ("rev",), atol: float | None = None, rtol: float | None = None,
+    eps: float | None = None, *, argnums: Argnums | None = None, kwargs: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Compare the gradient of `f` with central differences in random directions.
+
+    Args:
+        f: a function of floats, arrays and containers of them; its result may be an array.
+        args: the arguments to check at.
+        order: 1; higher orders are not accepted in this version.
+        modes: ("rev",), reverse mode.
+        atol, rtol, eps: tolerances, and the step of the differences.
+        argnums: which arguments; None means all that have a derivative.
+        kwargs: keyword arguments of `f`.
+
+    Raises:
+        AssertionError: the gradient disagrees.
+
+    >>> check_grads(np.sin, [0.5])
+    """
+    from srcdiff.verify import numeric
+
+    if order != 1 or tuple(modes) != ("rev",):
+        raise KindError('check_grads takes order=1 and modes=("rev",) in this version')
+    primal = f.primal if isinstance(f, Gradient) else f
+    chosen = tuple(i for i, a in enumerate(args) if _has_derivative(a)) if argnums is None else ((argnums,) if isinstance(argnums, (int, str)) else tuple(argnums))
+    numbers = [a if isinstance(a, int) else list(inspect.signature(primal).parameters).index(a) for a in chosen]
+
+    def pair(*xs: Any, **named: Any) -> tuple[Any, Callable[[Any], Any]]:
+        return vjp(primal, *xs, argnums=tuple(numbers), **named)  # type: ignore[return-value]
+
+    numeric.check(primal, args, vjp=pair, argnums=numbers, kwargs=kwargs, atol=atol, rtol=rtol, eps=eps)
+
+
+def _has_derivative(value: Any) -> bool:
+    import numpy as np
+
+    if isinstance(value, (list, tuple)):
+        return any(_has_derivative(v) for v in value)
+    if isinstance(value, dict):
+        return any(_has_derivative(v) for v in value.values())
+    if hasattr(value, "__dataclass_fields__"):
+        return any(_has_derivative(getattr(value, n)) for n in value.__dataclass_fields__)
+    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
+
+
+__all__ = ["Gradient", "Pullback", "SrcdiffError", "check_grads", "grad", "value_and_grad", "vjp"]

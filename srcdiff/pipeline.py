@@ -1,0 +1,249 @@
+"""The pipeline: from a function and example arguments to a compiled variant.
+
+    text ──read──▶ tree ──prepare──▶ primal ──transform──▶ program ──passes──▶ program ──emit──▶ text ──load──▶ function
+
+Every step is a function from program to program; this file is their order. A variant holds for the kinds of the arguments
+that it was compiled for, and its guard tells whether others are of these kinds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import Any
+
+from srcdiff.emit.guard import emit_guard
+from srcdiff.emit.load import load
+from srcdiff.emit.python import Emitted, emit
+from srcdiff.emit.scope import Scope
+from srcdiff.errors import KindError, SrcdiffError, add_line_note
+from srcdiff.ir.kinds import recording_facts
+from srcdiff.ir.nodes import Function
+from srcdiff.passes import PASSES
+from srcdiff.prepare.entry import Structure, describe, unknown
+from srcdiff.prepare.program import Primal, prepare
+from srcdiff.read.source import FunctionSource, read_function
+from srcdiff.read.subset import check_subset
+from srcdiff.transform.gradient import Selector, gradient, pullback
+
+CHECKS: list[Callable[[Function], None]] = []
+"""Run on the program after each step; tests put the checker of well-formedness here."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be computed: of which parameters, and what comes beside the gradient."""
+
+    mode: str  # "grad", "value_and_grad" or "vjp"
+    argnums: tuple[int | str, ...]
+    is_single: bool = True
+    has_aux: bool = False
+    comments: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """One compiled form: its source, and the guard of the arguments that it is for. Of a vjp there are two functions."""
+
+    name: str
+    emitted: tuple[Emitted, ...]
+    guard: Emitted
+    result: Any = None
+
+    @property
+    def source(self) -> str:
+        return "\n\n".join(e.source for e in self.emitted)
+
+
+def compile_variant(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Variant:
+    """Compile for the kinds of these arguments."""
+    return compile_structures(f, task, describe_arguments(f, args, kwargs))
+
+
+def compile_structures(f: FunctionType, task: Task, structures: dict[str, Structure]) -> Variant:
+    source = read_function(f)
+    check_subset(source)
+    with recording_facts() as facts:
+        primal = prepare(source, structures)
+        selected = select(task, primal)
+        programs, result = transform(primal, task, selected)
+        scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
+        emitted = []
+        for program in programs:
+            for step in (check, *PASSES):
+                program = step(program)
+                check(program)
+            emitted.append(emit(program, scope, comments=task.comments))
+    guard = emit_guard(source, structures, primal.requirements, facts)
+    return Variant(programs[0].name, tuple(emitted), guard, result)
+
+
+def check(program: Function) -> Function:
+    for assertion in CHECKS:
+        assertion(program)
+    return program
+
+
+def transform(primal: Primal, task: Task, selected: Sequence[Selector]) -> tuple[list[Function], Any]:
+    name = "".join(c for c in primal.name if c.isidentifier() or c.isdigit()) or "f"
+    if task.mode == "vjp":
+        return pullback(primal, selected, is_single=task.is_single, has_aux=task.has_aux, name=name)
+    suffix = "grad" if task.mode == "grad" else "value_and_grad"
+    with_value = task.mode == "value_and_grad"
+    return [gradient(primal, selected, is_single=task.is_single, has_aux=task.has_aux, with_value=with_value, name=f"{name}_{suffix}")], None
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def describe_arguments(f: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Structure]:
+    """The structure of each parameter, with defaults where nothing is passed."""
+    signature = inspect.signature(f, follow_wrapped=False)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{f.__name__}(): {error}") from None
+    bound.apply_defaults()
+    return {name: describe(value, name) for name, value in bound.arguments.items()}
+
+
+def unknown_arguments(f: FunctionType) -> dict[str, Structure]:
+    """Structures for the general form: annotations and defaults tell, the rest is unknown."""
+    out: dict[str, Structure] = {}
+    for name, p in inspect.signature(f, follow_wrapped=False).parameters.items():
+        annotation = p.annotation if not isinstance(p.annotation, str) else {"float": float, "int": int, "bool": bool}.get(p.annotation)
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            out[name] = describe(() if p.kind is p.VAR_POSITIONAL else {}, name)
+        elif annotation in (float, int, bool):
+            out[name] = unknown(name, annotation.__name__)
+        elif p.default is not p.empty and not isinstance(p.default, (int, float)):
+            out[name] = describe(p.default, name)
+        else:
+            out[name] = unknown(name)
+    return out
+
+
+def select(task: Task, primal: Primal) -> list[Selector]:
+    """The parameters that `argnums` means; a position beyond the named ones is one of *args."""
+    names = [p.name for p in primal.params if p.style in ("positional", "positional_only")]
+    star = next((p.name for p in primal.params if p.style == "star"), None)
+    everything = [p.name for p in primal.params]
+    place = primal.source.origin(primal.source.node)
+    out: list[Selector] = []
+    spoken = ", ".join(f"`{n}`" for n in everything) or "none"
+    for argnum in task.argnums:
+        if isinstance(argnum, str):
+            if argnum not in everything:
+                raise KindError(f"`{primal.name}` has no parameter `{argnum}`", place, why=f"Its parameters are {spoken}.")
+            out.append((argnum, None))
+            continue
+        count = len(names) + (len(getattr(primal.structures[star], "items", ())) if star is not None else 0)
+        position = argnum + count if argnum < 0 else argnum
+        if not 0 <= position < count:
+            raise KindError(f"argnums={argnum}, but `{primal.name}` takes {count} positional argument{'s' if count != 1 else ''}", place, why=f"Its parameters are {spoken}.")
+        if position < len(names):
+            out.append((names[position], None))
+        else:
+            assert star is not None
+            out.append((star, position - len(names)))
+    return out
+
+
+# ---------------------------------------------------------------- variants of a function
+
+
+@dataclass(eq=False)
+class Live:
+    """A variant made into functions for one function object: its globals and its cells are that function's."""
+
+    variant: Variant
+    guard: Callable[..., bool]
+    functions: tuple[Callable[..., Any], ...]
+
+
+def make_live(variant: Variant, f: FunctionType) -> Live:
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
+    functions = []
+    for i, emitted in enumerate(variant.emitted):
+        name = _defined_name(emitted)
+        fn = load(emitted, name=name, globals=f.__globals__, cells=cells)
+        if i == 0:
+            fn.__defaults__, fn.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
+        functions.append(fn)
+    guard = load(variant.guard, name="guard", globals=f.__globals__, cells=cells)
+    guard.__defaults__, guard.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
+    return Live(variant, guard, tuple(functions))
+
+
+def _defined_name(emitted: Emitted) -> str:
+    return emitted.source.split("(", 1)[0].removeprefix("def ").strip()
+
+
+@dataclass(eq=False)
+class Shelf:
+    """The variants of one code object for one task, shared by all functions made of it."""
+
+    variants: list[Variant] = field(default_factory=list)
+
+
+_shelves: weakref.WeakKeyDictionary[CodeType, dict[Any, Shelf]] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+
+
+def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Live:
+    """The variant for these arguments, compiled if there is none."""
+    with _lock:
+        shelf = _shelves.setdefault(f.__code__, {}).setdefault((task, statics_of(f)), Shelf())
+        for variant in shelf.variants:
+            live = make_live(variant, f)
+            if holds(live.guard, args, kwargs):
+                return live
+        variant = compile_variant(f, task, args, kwargs)
+        shelf.variants.append(variant)
+        return make_live(variant, f)
+
+
+def holds(guard: Callable[..., bool], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    try:
+        return bool(guard(*args, **kwargs))
+    except (TypeError, AttributeError, KeyError, IndexError, ValueError):
+        return False
+
+
+def statics_of(f: FunctionType) -> tuple[Any, ...]:
+    """What a closure's cells hold that a variant is compiled for: functions by their code."""
+    out: list[Any] = []
+    for cell in f.__closure__ or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            out.append(None)
+            continue
+        if isinstance(value, FunctionType):
+            out.append((value.__code__, statics_of(value) if value is not f else ()))
+        elif callable(value):
+            out.append(id(value))
+        else:
+            out.append(type(value))
+    return tuple(out)
+
+
+def annotate(error: BaseException, live: Live, source: FunctionSource | None = None) -> None:
+    """Name the user's line on an exception that was raised in emitted source."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        for emitted, fn in zip(live.variant.emitted, live.functions):
+            if filename == fn.__code__.co_filename:  # type: ignore[attr-defined]
+                origin = getattr(emitted, "origin_of", lambda line: None)(traceback.tb_lineno)
+                if origin is not None:
+                    add_line_note(error, origin)
+                return
+        traceback = traceback.tb_next
+
+
+__all__ = ["SrcdiffError", "Task", "annotate", "compile_variant", "find_or_compile"]
