@@ -173,9 +173,8 @@ def _around_primitive(f: Any) -> types.FunctionType:
 
     rule = chapters.find(f)
     assert rule is not None
-    names = [p.name for p in rule.signature.parameters.values()] if rule.signature is not None else ["x"]
-    required = [p.name for p in rule.signature.parameters.values() if p.default is p.empty] if rule.signature is not None else ["x"]
-    del names
+    parameters = list(rule.signature.parameters.values()) if rule.signature is not None else []
+    required = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.default is p.empty] or ["x"]
     name = rule.name.rsplit(".", 1)[-1]
     arguments = ", ".join(required)
     source = f"def {name}({arguments}):\n    return primitive({arguments})\n"

@@ -37,23 +37,16 @@ class _Bases:
         parameters = [parameter.name for parameter in function.params]
         self.users = {var.hint for var in variables if var.is_users} | set(parameters)
         self.all = {var.hint for var in variables} | set(parameters)
-        self.other: dict[tuple[str, bool], str] = {}
 
     def of(self, var: Var) -> str:
         hint = var.hint
         if not hint.isidentifier() or not hint.strip("_"):
             hint = "value"
-        is_apart = not var.is_users and hint.endswith(("_bar", "_dot")) and hint in self.users
-        if not is_apart and hint not in self.reserved:
-            return hint
-        key = (hint, is_apart)
-        if key not in self.other:
-            number = 1
-            while (name := f"{hint}_{number}") in self.reserved or name in self.all:
-                number += 1
-            self.all.add(name)
-            self.other[key] = name
-        return self.other[key]
+        return hint
+
+    def may_have(self, var: Var, name: str) -> bool:
+        """An adjoint never has a name of the user's."""
+        return var.is_users or name not in self.users or not var.hint.endswith(("_bar", "_dot"))
 
 
 class _Wishes:
@@ -130,12 +123,12 @@ class _Naming:
         names = [self.names[into]] if into in self.names else []
         names += [wish, base, *(self.names[other] for other in near if other in self.names and self.bases.of(other) == base)]
         for name in names:
-            if self.namer.is_free(name):
-                self.names[var] = name
-                self.namer.hold(name, var)
+            if self.namer.is_free(name) and self.bases.may_have(var, name):
                 break
         else:
-            self.names[var] = self.namer.take(base, var)
+            name = self.namer.version(base)
+        self.names[var] = name
+        self.namer.hold(name, var)
         self.held.append(var)
 
     def hold(self, variables: Iterable[Var]) -> None:

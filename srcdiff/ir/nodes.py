@@ -68,10 +68,14 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A global or a cell of the user's function, read when the emitted function runs; prints as `text`."""
+    """A global or a cell of the user's function, read when the emitted function runs; prints as `text`.
+
+    `constant` is its value where that is fixed for good (`np.pi`).
+    """
 
     text: str
     kind: Kind
+    constant: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

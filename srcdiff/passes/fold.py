@@ -39,7 +39,7 @@ from srcdiff.passes.place import VERSIONS, Placed, written_by
 
 _EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect", "pop"])
 _FLAT = frozenset(["attribute", "item", "display", "copy", "unary"])
-_WIDTH, _DEPTH = 84, 6
+_WIDTH, _DEPTH = 80, 6
 _USERS_WIDTH, _USERS_DEPTH = 240, 24
 
 
@@ -191,12 +191,13 @@ class _Folding:
 
     def measured(self, stmt: Apply | If, operands: tuple[Operand, ...], loop: int) -> _Expression:
         style = stmt.op.style if isinstance(stmt, Apply) else "if"
-        width, depth = len(stmt.op.text) + 3 if isinstance(stmt, Apply) else 10, 0
+        width, depth = len(stmt.op.text) + 2 if isinstance(stmt, Apply) else 10, 0
+        between = 0 if style in ("binary", "attribute", "unary") else 2
         leaves: list[Var] = []
         memory = False
         effect = isinstance(stmt, Apply) and (has_effect(stmt) or style == "pop")
         for operand in operands:
-            width += _width(operand) + 2
+            width += _width(operand) + between
             memory = memory or (type(operand) is Free)
             for var in vars_of((operand,)):
                 inner = self.expressions.get(var) if var in self.folds else None
@@ -217,12 +218,15 @@ class _Folding:
         values = [operands_of(stmt.then.end)[0], operands_of(stmt.orelse.end)[0]]
         if not all(self.is_folded(inner) for arm in (stmt.then, stmt.orelse) for inner in arm.stmts):
             return None
-        if Const(UNBOUND) in values or any(isinstance(value, Var) and value.hint == result.hint for value in values):
+        if Const(UNBOUND) in values or any(self.is_same_name(value, result) for value in values):
             return None
         if result.is_users and stmt.origin is not None and stmt.origin.text.lstrip().startswith(("if ", "if(", "elif")):
             return None
         expression = self.measured(stmt, (values[0], stmt.cond, values[1]), loop)
         return None if expression.width > _WIDTH or expression.has_effect else expression
+
+    def is_same_name(self, value: Operand, result: Var) -> bool:
+        return isinstance(value, Var) and value not in self.folds and value.hint == result.hint
 
     def is_folded(self, stmt: Stmt) -> bool:
         return any(var in self.folds for var in bound_by(stmt))

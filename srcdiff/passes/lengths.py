@@ -1,72 +1,46 @@
 """A length's expression over the parameters as statements.
 
-    (X.shape[0] - 2) * k        shape = shape(X);  n = item(shape, 0);  difference = sub(n, 2);  product = mul(difference, k)
+    (X.shape[0] - 2) * k        shape = shape(X);  X_0 = item(shape, 0);  difference = sub(X_0, 2);  product = mul(difference, k)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import INT, Opaque
-from srcdiff.ir.nodes import Apply, Atom, Const, Op, Operand, Origin, Stmt, Var
+from srcdiff.ir.nodes import Atom, Const
+from srcdiff.rules.builder import Builder
 
-_TOKEN = re.compile(r"\s*(?:(\d+)|(\w+)|'([^'\\]*)'|(//|[-+*%()\[\].]))")
+_TOKEN = re.compile(r"\s*(?:(\d+)|(\w+)|'([^'\\]*)'|(//|[-+*()\[\].]))")
 _OPERATORS = {"+": ops.ADD, "-": ops.SUB, "*": ops.MUL, "//": ops.FLOORDIV}
-_HINTS = {"+": "total", "-": "n", "*": "product", "//": "n"}
+
+Key = str | int
+Find = Callable[[str, Builder], Atom | None]
 
 
 class NoExpression(Exception):
     """A length that no statements over the parameters give."""
 
 
-@dataclass
-class Statements:
-    """New statements of a pass; what is already there is not made again."""
-
-    origin: Origin | None
-    stmts: list[Stmt] = field(default_factory=list)
-    known: dict[tuple[Op, tuple[Operand, ...]], Var] = field(default_factory=dict)
-
-    def apply(self, op: Op, args: tuple[Operand, ...], target: Var) -> Var:
-        found = self.known.get((op, args))
-        if found is None:
-            found = self.known[op, args] = target
-            self.stmts.append(Apply((target,), op, args, (), self.origin))
-        return found
-
-    def length(self, value: Atom, axis: int) -> Var:
-        """`value.shape[axis]`"""
-        shape = self.apply(ops.SHAPE, (value,), Var("shape", Opaque("shape")))
-        return self.apply(ops.ITEM, (shape, Const(axis)), Var("n", INT))
-
-
-Find = Callable[[str, Statements], Atom | None]
-
-
-def expressed(expression: str, roots: Mapping[str, Atom], out: Statements, find: Find) -> Atom:
-    """The value of a length's expression. `find` may know a shorter way to a part of it."""
-    parser = _Parser(_tokens(expression), roots, out, find)
+def expressed(expression: str, roots: Mapping[str, Atom], b: Builder, find: Find) -> Atom:
+    """The value of a length's expression; `find` may know a shorter way to a part of it."""
+    parser = _Parser(_tokens(expression), roots, b, find)
     value = parser.sum()
     if parser.tokens:
         raise NoExpression
     return value
 
 
-Token = tuple[str, str]
-
-
-def _tokens(text: str) -> list[Token]:
-    """The tokens from last to first: kind and text."""
-    found: list[Token] = []
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """The tokens from last to first: sort and text."""
+    found: list[tuple[str, str]] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None:
+        if match is None or match.lastindex is None:
             raise NoExpression
-        assert match.lastindex is not None
         found.append((("number", "name", "string", "sign")[match.lastindex - 1], match[match.lastindex]))
         at = match.end()
     found.reverse()
@@ -74,14 +48,14 @@ def _tokens(text: str) -> list[Token]:
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token], roots: Mapping[str, Atom], out: Statements, find: Find) -> None:
-        self.tokens, self.roots, self.out, self.find = tokens, roots, out, find
+    def __init__(self, tokens: list[tuple[str, str]], roots: Mapping[str, Atom], b: Builder, find: Find) -> None:
+        self.tokens, self.roots, self.b, self.find = tokens, roots, b, find
 
-    def next_is(self, *signs: str) -> bool:
-        return bool(self.tokens) and self.tokens[-1][0] == "sign" and self.tokens[-1][1] in signs
+    def next_is(self, *texts: str, sort: str = "sign") -> bool:
+        return bool(self.tokens) and self.tokens[-1][0] == sort and (not texts or self.tokens[-1][1] in texts)
 
-    def take(self, kind: str, text: str | None = None) -> str:
-        if not self.tokens or self.tokens[-1][0] != kind or text not in (None, self.tokens[-1][1]):
+    def take(self, sort: str, text: str | None = None) -> str:
+        if not self.tokens or self.tokens[-1][0] != sort or text not in (None, self.tokens[-1][1]):
             raise NoExpression
         return self.tokens.pop()[1]
 
@@ -98,7 +72,7 @@ class _Parser:
         return value
 
     def combine(self, sign: str, a: Atom, b: Atom) -> Atom:
-        return self.out.apply(_OPERATORS[sign], (a, b), Var(_HINTS[sign], INT))
+        return self.b.apply(_OPERATORS[sign], (a, b), kind=INT)
 
     def part(self) -> Atom:
         if self.next_is("("):
@@ -106,50 +80,57 @@ class _Parser:
             value = self.sum()
             self.take("sign", ")")
             return value
-        if self.tokens and self.tokens[-1][0] == "number":
+        if self.next_is("-"):
+            self.take("sign")
+            return Const(-int(self.take("number")))
+        if self.next_is(sort="number"):
             return Const(int(self.take("number")))
         name = self.take("name")
         if name == "len" and self.next_is("("):
             self.take("sign")
-            path = self.path(self.take("name"))
+            path, axis = self.path(self.take("name"))
             self.take("sign", ")")
-            return self.read("len", path)
-        return self.read("value", self.path(name))
+            if axis is not None:
+                raise NoExpression
+            return self.found(f"len({_text(path)})") or self.b.apply(ops.LEN, (self.value(path),), kind=INT)
+        path, axis = self.path(name)
+        text = _text(path) if axis is None else f"{_text(path)}.shape[{axis}]"
+        return self.found(text) or self.item(path, axis)
 
-    def path(self, root: str) -> list[str | int]:
-        """A parameter's name, and the keys that lead from it: ["params", "W1", "shape", 0]; the shape as one key."""
-        keys: list[str | int] = [root]
+    def path(self, root: str) -> tuple[list[Key], int | None]:
+        """A parameter's name with the keys that lead from it, and an axis of the array there."""
+        keys: list[Key] = [root]
         while self.next_is("[", "."):
             if self.take("sign") == ".":
-                if self.take("name") != "shape":
-                    raise NoExpression
-                keys.append("shape")
+                self.take("name", "shape")
                 self.take("sign", "[")
-                keys.append(int(self.take("number")))
+                axis = int(self.take("number"))
                 self.take("sign", "]")
-                return keys
-            is_number = self.tokens and self.tokens[-1][0] == "number"
-            keys.append(int(self.take("number")) if is_number else self.take("string"))
+                return keys, axis
+            keys.append(int(self.take("number")) if self.next_is(sort="number") else self.take("string"))
             self.take("sign", "]")
-        return keys
+        return keys, None
 
-    def read(self, what: str, keys: list[str | int]) -> Atom:
-        is_shape = len(keys) > 2 and keys[-2] == "shape" and what == "value"
-        path = keys[:-2] if is_shape else keys
-        text = str(path[0]) + "".join(f"[{key!r}]" for key in path[1:])
-        whole = f"{text}.shape[{keys[-1]}]" if is_shape else f"len({text})" if what == "len" else text
-        found = self.find(whole, self.out)
-        if found is not None:
-            return found
-        root = self.roots.get(str(path[0]))
-        if root is None:
+    def found(self, text: str) -> Atom | None:
+        return self.find(text, self.b)
+
+    def value(self, path: list[Key]) -> Atom:
+        value = self.roots.get(str(path[0]))
+        if value is None:
             raise NoExpression
         for key in path[1:]:
-            root = self.out.apply(ops.ITEM, (root, Const(key)), Var(key if isinstance(key, str) and key.isidentifier() else "item", Opaque("part")))
-        if is_shape:
-            axis = keys[-1]
-            assert isinstance(axis, int)
-            return self.out.length(root, axis)
-        if what == "len":
-            return self.out.apply(ops.LEN, (root,), Var("n", INT))
-        return root
+            value = self.b.apply(ops.ITEM, (value, Const(key)), kind=Opaque("item"))
+        return value
+
+    def item(self, path: list[Key], axis: int | None) -> Atom:
+        """An int or an axis inside a container; `find` knows those that are parameters themselves."""
+        if len(path) == 1:
+            raise NoExpression
+        if axis is None:
+            return self.value(path)
+        shape = self.b.apply(ops.SHAPE, (self.value(path),), kind=Opaque("shape"))
+        return self.b.apply(ops.ITEM, (shape, Const(axis)), kind=INT)
+
+
+def _text(path: list[Key]) -> str:
+    return str(path[0]) + "".join(f"[{key!r}]" for key in path[1:])

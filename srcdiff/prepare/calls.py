@@ -28,6 +28,7 @@ from srcdiff.read.subset import check_subset
 from srcdiff.rules import chapters
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import Rule, qualified_name
+from srcdiff.rules.staging import Staged, materialise, staged_argument
 
 
 def lower_call(low: Lowering, node: ast.Call) -> Value:
@@ -250,8 +251,7 @@ def call_numpy(low: Lowering, fn: Callable[..., Any], args: tuple[Value, ...], k
 
 def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
     if rule.sort == "decomposed":
-        assert rule.text is not None
-        return _call_object(low, rule.text, rule.name, args, kwargs, node)
+        return _staged(low, rule, args, kwargs, node)
     if rule.signature is not None:
         try:
             rule.signature.bind(*args, **kwargs)
@@ -269,6 +269,24 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
     values: Any = tuple(targets)
     names = RESULT_FIELDS.get(rule.fn)
     return values if names is None else Record(names, names._fields, values)
+
+
+def _staged(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    """A function that is defined by others: its text run on staged values."""
+    assert rule.text is not None
+    values = [staged_argument(low.builder, _operand(low, a, node)) for a in args]
+    named = {k: staged_argument(low.builder, _operand(low, v, node)) for k, v in kwargs.items()}
+    try:
+        result = rule.text(*values, **named)
+    except TypeError as error:
+        raise low.refuse(NoRule, f"no derivative rule for `{rule.name}` called so: {error}", node) from None
+    return _unstaged(result)
+
+
+def _unstaged(result: Any) -> Value:
+    if isinstance(result, tuple):
+        return tuple(_unstaged(r) for r in result)
+    return materialise(result).atom if isinstance(result, Staged) else Const(result)
 
 
 RESULT_FIELDS: dict[Any, Any] = {}

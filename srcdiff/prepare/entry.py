@@ -219,9 +219,9 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
         if is_root and isinstance(value, types.FunctionType):
             low.requirements[name] = Known(value, name)
         return known
-    if owner is not None and owner.value.__name__ in _CONSTANT_MODULES and isinstance(value, float):
+    if owner is not None and getattr(owner.value, "__name__", "") in _CONSTANT_MODULES and isinstance(value, float):
         text = f"{owner.text}.{name}"
-        return Free(text, Number("float")) if _is_in_scope(low, owner) else Const(value)
+        return Free(text, Number("float"), value) if _is_in_scope(low, owner) else Const(value)
     if owner is not None:
         atom: Any = low.builder.apply(Op(f"attribute {name}", "attribute", name), (owner,), hint=name, kind=_free_kind(value, name))
         path = f"{owner.text}.{name}"

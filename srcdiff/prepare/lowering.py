@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from srcdiff.errors import KindError, SrcdiffError
-from srcdiff.ir.kinds import Kind, join
+from srcdiff.ir.kinds import Kind, ListOf, join
 from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
 from srcdiff.ir import ops
 from srcdiff.prepare.values import ATOMS, DictRef, ListRef, Poison, Skeleton, State, Store, Value, flatten, is_atom, operand_of, rebuild
@@ -198,13 +198,17 @@ class Joiner:
         return None if state is None else self.low.new_list(state)
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
+        pairs = [(a, self.then), (b, self.orelse)]
+        kinds = [kind_of(s) if is_atom(s) else kind_of(ListDisplay(tuple(operand_of(v, arm.state[1]) for v in s))) for s, arm in pairs]
+        known = next((k for k in kinds if isinstance(k, ListOf)), None)
         atoms = []
-        for state, arm in ((a, self.then), (b, self.orelse)):
+        for (state, arm), kind in zip(pairs, kinds):
             if is_atom(state):
                 atoms.append(state)
                 continue
             display = ListDisplay(tuple(operand_of(v, arm.state[1]) for v in state))
-            atoms.append(arm.builder.apply(ops.DISPLAY, (display,), hint=hint))
+            of = ListOf(known.item, 0) if not state and known is not None else kind
+            atoms.append(arm.builder.apply_all(ops.DISPLAY, (display,), hint=hint, kind=of)[0])
         joined = self.atoms(atoms[0], atoms[1], hint, True)
         return None if isinstance(joined, Poison) else joined
 

@@ -5,6 +5,7 @@ Lengths come from the shape function beside the rule; the dtype from running the
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -347,11 +348,24 @@ def _call(op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], 
     viewed = {name: view(value, name in rule.wrt) for name, value in bound.items()}
     if _has_unknown(viewed):
         return Unknown()
-    result = rule.shape(**viewed)
+    first = _positional_only(rule.shape)
+    result = rule.shape(*[viewed[n] for n in first if n in viewed], **{n: v for n, v in viewed.items() if n not in first})
     if isinstance(result, list):
         dtype = dtype_of(rule, viewed)
         return tuple(_result_kind(part, dtype) for part in result)
     return _result_kind(result, dtype_of(rule, viewed))
+
+
+@lru_cache(maxsize=1024)
+def _positional_only(fn: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(p.name for p in inspect.signature(fn).parameters.values() if p.kind is p.POSITIONAL_ONLY)
+
+
+def call_bound(rule: Rule, fn: Callable[..., Any], values: dict[str, Any], **extra: Any) -> Any:
+    """Call a text of a rule with arguments by the names of its signature."""
+    assert rule.signature is not None
+    bound = inspect.BoundArguments(rule.signature, values)  # type: ignore[arg-type]
+    return fn(*bound.args, **bound.kwargs, **extra)
 
 
 def _result_kind(result: Any, dtype: str) -> Kind:
@@ -384,6 +398,8 @@ def view(operand: Any, as_array: bool = False) -> Any:
         return operand.value
     if isinstance(operand, Ref):
         return operand.value
+    if isinstance(operand, Free) and operand.constant is not None and not as_array:
+        return operand.constant
     kind = kind_of(operand)
     match kind:
         case Array(dtype, dims):

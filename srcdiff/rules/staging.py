@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import NoRule
+from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, Kind, Length, ListOf, Number, TupleOf, Unknown, is_one
 from srcdiff.ir.nodes import Apply, Atom, Const, Free, ListDisplay, Op, Operand, Ref, SliceOf, Var
@@ -345,6 +345,27 @@ def call_for(fn: Callable[..., Any]) -> Op:
     if rule is None:
         raise NoRule(f"no derivative rule for `{getattr(fn, '__name__', fn)}`")
     return ops.call_op(fn, rule.name)
+
+
+def staged_argument(b: Builder, value: Any, *, is_static: bool = False) -> Any:
+    """An operand as a rule's text gets it: what is known as it is, the rest staged."""
+    match value:
+        case Const(held):
+            return held
+        case Ref(held):
+            return held
+        case tuple():
+            return tuple(staged_argument(b, v) for v in value)
+        case ListDisplay(items):
+            return [staged_argument(b, v) for v in items]
+        case SliceOf(start, stop, step):
+            return slice(*(staged_argument(b, v) for v in (start, stop, step)))
+        case Free(constant=constant) if is_static and constant is not None:
+            return constant
+        case Var() | Free():
+            return wrap(b, value) if not isinstance(value.kind, TupleOf) else tuple(wrap(b, b.item(value, Const(i))) for i in range(len(value.kind.items)))
+        case _:
+            raise KindError(f"an argument of sort {type(value).__name__} is not accepted by a rule")
 
 
 # ---------------------------------------------------------------- elementwise

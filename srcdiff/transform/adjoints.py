@@ -16,7 +16,7 @@ from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, opaque
 from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.staging import Staged, add_at, dims_of, operand, owned, zeros
+from srcdiff.rules.staging import Staged, add_at, astype, dims_of, operand, owned, zeros
 
 Component = tuple[Var, int]
 
@@ -91,6 +91,9 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     kind = var.kind if isinstance(key, Var) else var.kind.items[key[1]]  # type: ignore[union-attr]
     if isinstance(kind, ListOf):
         contribution = as_list(contribution, kind, b)
+    elif isinstance(kind, Array) and kind.dims != () and isinstance(contribution.kind, Array) and contribution.kind.dtype != kind.dtype:
+        # float32 stays float32 where the program mixes it with float64
+        contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
     existing = adjoints.get(key)
     if existing is None:
         total = contribution

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.ir.kinds import ListOf, Number
+from srcdiff.ir.ops import SUB
 from srcdiff.ir.nodes import Block, Branch, Const, Exit, If, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.walk import bound_by, map_block, source_targets, variables_in, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
@@ -122,7 +123,8 @@ def _body(
     if built.scattered:
         built.index = Var("i", Number("int"))
         for source, _target, bar in built.scattered:
-            add_item(table, source.iterable, built.index, bar, inner, is_unique=True)
+            place = inner.apply(SUB, (Const(-1), built.index)) if source.is_reversed else built.index
+            add_item(table, source.iterable, place, bar, inner, is_unique=True)
     for key, head in built.heads.items():
         key_var = loop.params[key] if isinstance(key, int) else key
         tail = table.get(key_var)

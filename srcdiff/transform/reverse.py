@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule, SrcdiffError
+from srcdiff.errors import KindError, NoRule, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, Free, If, ListDisplay, Loop, Operand, Origin, Ref, SliceOf, Stmt, Var, Yield
 from srcdiff.ir.walk import bound_by, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import bind, is_basic_index, kind_of
+from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
-from srcdiff.rules.staging import Staged, dims_of, lift, unbroadcast, wrap
+from srcdiff.rules.staging import Staged, dims_of, lift, staged_argument, unbroadcast
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, zero
 
 
@@ -69,6 +69,11 @@ class Reverser:
             raise
 
     def _apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
+        for target in stmt.targets:
+            if target in self.active and _is_complex(target.kind):
+                raise NotDifferentiable(
+                    "a complex value depends on the arguments", why="Complex arithmetic has no derivative rules yet.", instead="write it with real and imaginary parts."
+                )
         bars = [adjoints.take(t) for t in stmt.targets]
         if all(bar is None for bar in bars):
             if isinstance(stmt.targets[0].kind, TupleOf):
@@ -154,17 +159,15 @@ class Reverser:
                 self.give(adjoints, bound[name], contribution, b)
 
     def _contributions(self, rule: Rule, stmt: Apply, bound: dict[str, Any], bars: list[Staged | None], b: Builder) -> tuple[Any, ...]:
-        values = {name: staged_argument(b, v, name in rule.wrt) for name, v in bound.items()}
+        values = {name: staged_argument(b, v, is_static=name not in rule.wrt) for name, v in bound.items()}
         extra: dict[str, Any] = {}
         if "y" in rule.needs:
             results = tuple(Staged(b, t) for t in stmt.targets)
             extra["y"] = results if len(results) > 1 else results[0]
         if "y_bar" in rule.needs:
             extra["y_bar"] = list(bars) if len(bars) > 1 else bars[0]
-        assert rule.text is not None and rule.signature is not None
-        call = rule.signature.bind_partial()
-        call.arguments.update(values)
-        contributions = rule.text(*call.args, **call.kwargs, **extra)
+        assert rule.text is not None
+        contributions = call_bound(rule, rule.text, values, **extra)
         return contributions if isinstance(contributions, tuple) else (contributions,)
 
     def _stack_of_list(self, rule: Rule, bound: dict[str, Any], y_bar: Staged | None, b: Builder) -> Any:
@@ -192,7 +195,7 @@ class Reverser:
         wanted = [i for i, a in enumerate(stmt.args) if isinstance(a, Var) and a in self.active]
         if not wanted:
             return
-        values = [staged_argument(b, a, True) for a in stmt.args]
+        values = [staged_argument(b, a) for a in stmt.args]
         extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
         assert rule.text is not None
         partials = rule.text(*values, **extra)
@@ -328,26 +331,11 @@ def free_vars(block: Block) -> list[Var]:
     return list(found)
 
 
-# ---------------------------------------------------------------- arguments of rules
+# ---------------------------------------------------------------- parts
 
 
-def staged_argument(b: Builder, value: Any, is_active: bool) -> Any:
-    """An operand as a rule's text gets it: what is known as it is, the rest staged."""
-    match value:
-        case Const(held):
-            return held
-        case Ref(held):
-            return held
-        case tuple():
-            return tuple(staged_argument(b, v, is_active) for v in value)
-        case ListDisplay(items):
-            return [staged_argument(b, v, is_active) for v in items]
-        case SliceOf(start, stop, step):
-            return slice(*(staged_argument(b, v, False) for v in (start, stop, step)))
-        case Var() | Free():
-            return wrap(b, value) if not isinstance(value.kind, TupleOf) else tuple(wrap(b, b.item(value, Const(i))) for i in range(len(value.kind.items)))
-        case _:
-            raise KindError(f"an argument of sort {type(value).__name__} is not accepted by a rule")
+def _is_complex(kind: Any) -> bool:
+    return getattr(kind, "dtype", getattr(kind, "type", "")).startswith("complex")
 
 
 def _row(value: Staged, i: int, b: Builder) -> Staged:

@@ -1,6 +1,6 @@
-"""Proofs of whole functions: the emitted source runs on symbols, and each entry is compared with SymPy's derivative.
+"""Proofs of whole functions: the source of a gradient runs on symbols, and each entry is compared with SymPy's derivative.
 
-    verify(loss, w, b, X, y, argnums=(0, 1))   →   Report: gradient of `loss` by w, b: proved
+    verify_gradient(loss, loss_grad, (w, b, X, y), argnums=(0, 1))   →   Report: gradient of `loss` by w, b: proved
 
 Every float in the arguments becomes a symbol, integers stay. Long axes are shortened, equal lengths to equal ones and none to
 1. A comparison in the primal is decided by the example's values, moved a little so that nothing ties; the report states how.
@@ -9,67 +9,72 @@ Every float in the arguments becomes a symbol, integers stay. Long axes are shor
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 import linecache
-import math
-import random
 import sys
 import time
 import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from srcdiff.errors import KindError, NotDifferentiable
+from srcdiff.verify.containers import Mismatch, map_leaves, name_of, pair_leaves, parameter_names, plain_function
 from srcdiff.verify.derivatives import Derivatives
 from srcdiff.verify.formulas import on_piece
-from srcdiff.verify.namespaces import function_of_source, translated_function
+from srcdiff.verify.namespaces import translated_function
 from srcdiff.verify.pieces import Piece, Tie
 from srcdiff.verify.polynomials import Undecided
 from srcdiff.verify.report import Entry, Report
+from srcdiff.verify.shortening import MAX_UNSHORTENED, is_float, point_near, shortenings
 from srcdiff.verify.symbolic import DataDependent, NotSymbolic, SymbolArray, entries, symbols
 
-MAX_SYMBOLS = 60
-MAX_UNSHORTENED = 200
 PIECES = 3
 
 
-@dataclass(frozen=True)
-class Emitted:
-    """The source of a gradient function that takes what the primal takes, its name, and what its free names stand for."""
-
-    source: str
-    name: str
-    names: Mapping[str, Any]
-
-
-def verify_emitted(
+def verify_gradient(
     primal: Callable[..., Any],
-    emitted: Emitted | Callable[..., Any],
+    gradient: Callable[..., Any],
     args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    argnums: int | Sequence[int],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    argnums: int | Sequence[int] = 0,
+    guard: Callable[..., bool] | None = None,
 ) -> Report:
-    """Prove an emitted gradient (or any gradient function that is plain NumPy code) of a primal, near example arguments."""
+    """Prove a gradient function of a primal, of which both are plain NumPy code, near example arguments.
+
+    `gradient` takes what the primal takes, and gives the gradient by `argnums` (a tuple of them for several). Where it is
+    made for some kinds of arguments only, `guard` tells for which.
+    """
     start = time.perf_counter()
-    by = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    by = tuple(i % len(args) for i in by)
-    names = _parameter_names(primal, len(args))
-    for limit in (MAX_SYMBOLS, None):
-        trial = Trial(primal, emitted, args, kwargs, by, isinstance(argnums, int), names, limit)
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    by = tuple(i % len(args) for i in numbers)
+    kwargs = kwargs or {}
+    names = parameter_names(primal, len(args))
+    shapes: list[tuple[int, ...]] = []
+    for value in (*args, *kwargs.values()):
+        map_leaves(value, "", lambda _, leaf: shapes.append(np.shape(leaf)) if is_float(leaf) else None)
+    misfit: BaseException | None = None
+    for lengths in shortenings(shapes):
+        trial = Trial(primal, gradient, args, kwargs, by, isinstance(argnums, int), names, lengths)
+        if guard is not None and not trial.is_accepted_by(guard):
+            continue
         try:
             reports = _on_some_pieces(trial)
-            break
         except _ShapesDoNotFit as error:
-            if limit is None or not trial.is_shortened:
-                raise error.cause from None
-    last = reports[-1] if not reports[-1].proved else reports[0]
-    return dataclasses.replace(last, pieces=len(reports), seconds=time.perf_counter() - start)
+            misfit = misfit or error.cause
+            continue
+        last = reports[-1] if not reports[-1].proved else reports[0]
+        return dataclasses.replace(last, pieces=len(reports), seconds=time.perf_counter() - start)
+    if misfit is not None:
+        raise misfit
+    raise KindError(
+        f"the example arguments of `{name_of(primal)}` are too large to prove anything for them",
+        why="The gradient that is made for them is not for arrays of shorter axes.",
+        instead=f"give example arguments of at most {MAX_UNSHORTENED} numbers.",
+    )
 
 
 def _on_some_pieces(trial: Trial) -> list[Report]:
@@ -101,42 +106,41 @@ class _ShapesDoNotFit(Exception):
 
 
 class Trial:
-    """A primal and its gradient on symbols in the shapes of example arguments."""
+    """A primal and its gradient on symbols in the shapes of example arguments, with other lengths."""
 
     def __init__(
-        self, primal: Callable[..., Any], emitted: Emitted | Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
-        by: tuple[int, ...], is_single: bool, names: Sequence[str], limit: int | None,
+        self, primal: Callable[..., Any], gradient: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any],
+        by: tuple[int, ...], is_single: bool, names: Sequence[str], lengths: Mapping[int, int],
     ) -> None:  # fmt: skip
-        self.primal, self.emitted, self.by, self.is_single, self.names = primal, emitted, by, is_single, names
+        self.primal, self.gradient, self.by, self.is_single, self.names = primal, gradient, by, is_single, names
+        self.lengths = lengths
         self.leaves: list[tuple[str, Any]] = []
-        given = [*zip(names, args), *kwargs.items()]
-        for name, value in given:
+        for name, value in [*zip(names, args), *kwargs.items()]:
             map_leaves(value, name, lambda path, leaf: self.leaves.append((path, leaf)))
-        total = _total([np.shape(leaf) for _, leaf in self.leaves if is_float(leaf)], None)
-        if limit is None and total > MAX_UNSHORTENED:
-            raise KindError(
-                f"`{_name(primal)}` can only be proved for its example arguments as they are, and these have {total} numbers",
-                why="On arrays of shorter axes the function raises an exception.",
-                instead=f"give example arguments of at most {MAX_UNSHORTENED} numbers.",
-            )
-        self.lengths = shortened([np.shape(leaf) for _, leaf in self.leaves if is_float(leaf)], limit)
-        self.is_shortened = any(n != m for n, m in self.lengths.items())
+        self.short_args = [map_leaves(a, "", self._shortened) for a in args]
+        self.short_kwargs = {n: map_leaves(a, "", self._shortened) for n, a in kwargs.items()}
         self.symbols: dict[str, SymbolArray] = {}
         self.example: dict[Any, float] = {}
-        self.args = [map_leaves(a, n, self._symbols) for n, a in zip(names, args)]
-        self.kwargs = {n: map_leaves(a, n, self._symbols) for n, a in kwargs.items()}
+        self.args = [map_leaves(a, n, self._symbols) for n, a in zip(names, self.short_args)]
+        self.kwargs = {n: map_leaves(a, n, self._symbols) for n, a in self.short_kwargs.items()}
+
+    def _shortened(self, _: str, leaf: Any) -> Any:
+        return leaf[tuple(slice(0, self.lengths.get(n, n)) for n in leaf.shape)] if isinstance(leaf, np.ndarray) else leaf
 
     def _symbols(self, path: str, leaf: Any) -> Any:
-        if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iub" and leaf.ndim:
-            return leaf[tuple(slice(0, self.lengths.get(n, n)) for n in leaf.shape)]
         if not is_float(leaf):
             return leaf
-        part = leaf[tuple(slice(0, self.lengths[n]) for n in np.shape(leaf))] if np.ndim(leaf) else leaf
-        array = symbols(path, np.shape(part))
+        array = symbols(path, np.shape(leaf))
         array.is_number = isinstance(leaf, float) and not isinstance(leaf, np.floating)
         self.symbols[path] = array
-        self.example.update(zip(array.data.flat, np.ravel(part).tolist()))
+        self.example.update(zip(array.data.flat, np.ravel(leaf).tolist()))
         return array.copy()
+
+    def is_accepted_by(self, guard: Callable[..., bool]) -> bool:
+        try:
+            return bool(guard(*self.short_args, **self.short_kwargs))
+        except Exception:  # arguments of another structure
+            return False
 
     def at(self, seed: int, skip: set[Any]) -> tuple[Any, Report | None]:
         """How the comparisons come out at a point, and the report there; None if they came out so before."""
@@ -151,7 +155,7 @@ class Trial:
         with on_piece(piece, hear):
             value = self._value()
         if not _is_real(piece.value(value)):
-            raise NotDifferentiable(f"`{_name(self.primal)}` is not a real number near the example arguments")
+            raise NotDifferentiable(f"`{name_of(self.primal)}` is not a real number near the example arguments")
         if tuple(decisions) in skip:
             return tuple(decisions), None
         with on_piece(piece):
@@ -172,7 +176,7 @@ class Trial:
             raise _ShapesDoNotFit(error) from error
         value = value[0] if isinstance(value, tuple) else value
         if np.shape(value) != () or not isinstance(value, SymbolArray):
-            what = f"`{_name(self.primal)}` gives no number that depends on its arguments"
+            what = f"`{name_of(self.primal)}` gives no number that depends on its arguments"
             raise NotDifferentiable(what, why=f"It gives {value!r}.")
         return entries(value)[()]
 
@@ -180,13 +184,8 @@ class Trial:
         return map_leaves(value, "", lambda _, leaf: leaf.copy() if isinstance(leaf, (SymbolArray, np.ndarray)) else leaf)
 
     def _gradient(self) -> list[Any]:
-        fn = self.emitted
-        if isinstance(fn, Emitted):
-            run = function_of_source(fn.source, fn.name, fn.names)
-        else:
-            assert isinstance(fn, types.FunctionType)
-            run = translated_function(fn)
-        result = run(*self._fresh(self.args), **self._fresh(self.kwargs))
+        fn, args, kwargs = plain_function(self.gradient, self._fresh(self.args), self._fresh(self.kwargs))
+        result = translated_function(fn)(*args, **kwargs)
         return [result] if self.is_single else list(result)
 
     def _compare(self, piece: Piece, value: Any, conditions: Sequence[str]) -> Report:
@@ -195,12 +194,12 @@ class Trial:
         try:
             for i, part in zip(self.by, self._gradient(), strict=True):
                 pairs: list[tuple[str, Any, Any]] = []
-                _pair(self.args[i], part, self.names[i], pairs)
+                pair_leaves(self.args[i], part, self.names[i], pairs)
                 for path, leaf, x_bar in pairs:
                     found += self._entries(piece, value, path, leaf, x_bar)
         except Tie:
             raise
-        except _Mismatch as error:
+        except Mismatch as error:
             unproved.append(str(error))
         except Exception as error:  # whatever the source does on symbols
             unproved.append(f"the source does not run on symbols: {type(error).__name__}: {error}{_place_of(error)}")
@@ -212,15 +211,15 @@ class Trial:
         full = tuple((path, np.shape(leaf)) for path, leaf in self.leaves if is_float(leaf))
         shapes = tuple((path, self.symbols[path].shape) for path, _ in full)
         by = tuple(self.names[i] for i in self.by)
-        return Report(_name(self.primal), by, tuple(found), shapes, full, tuple(dict.fromkeys(conditions)), tuple(unproved))
+        return Report(name_of(self.primal), by, tuple(found), shapes, full, tuple(dict.fromkeys(conditions)), tuple(unproved))
 
     def _entries(self, piece: Piece, value: Any, path: str, leaf: Any, x_bar: Any) -> Iterator[Entry]:
         if x_bar is None or not isinstance(leaf, SymbolArray):
             if isinstance(leaf, SymbolArray):
-                raise _Mismatch(f"{path} has no gradient")
+                raise Mismatch(f"{path} has no gradient")
             return
         if np.shape(x_bar) != leaf.shape:
-            raise _Mismatch(f"the gradient by {path} has shape {np.shape(x_bar)} instead of {leaf.shape}")
+            raise Mismatch(f"the gradient by {path} has shape {np.shape(x_bar)} instead of {leaf.shape}")
         for symbol, got in zip(self.symbols[path].data.flat, entries(x_bar).flat):
             yield _entry(piece, str(symbol), got, Derivatives(symbol).of(value))
 
@@ -237,126 +236,6 @@ def _entry(piece: Piece, name: str, got: Any, true: Any) -> Entry:
 
 def _is_real(value: Any) -> bool:
     return bool(np.isfinite(complex(value)) and abs(complex(value).imag) < 1e-30)
-
-
-class _Mismatch(Exception):
-    """A gradient that does not have the structure of the argument."""
-
-
-# ---------------------------------------------------------------------------------------------------- points and lengths
-
-
-def point_near(example: Mapping[Any, float], seed: int) -> dict[Any, Fraction]:
-    """Rational numbers near the example's (seed 0 nearest), moved so that nothing is zero, equal, or otherwise special."""
-    draw = random.Random(seed)
-    scale = [0.02, 0.3, 1.0][min(seed, 2)]
-    point = {}
-    for symbol, value in example.items():
-        value = value if np.isfinite(value) else 1.0
-        moved = value + scale * draw.choice((-1, 1)) * draw.uniform(0.3, 1) * max(abs(value), 0.1 if seed < 2 else 1.0)
-        if seed < 2 and value:  # stay on the example's side of zero, where a logarithm may need it
-            moved = abs(moved) * (1 if value > 0 else -1)
-        point[symbol] = Fraction(round(moved * 9973) or 1, 9973)
-    return point
-
-
-def shortened(shapes: Sequence[tuple[int, ...]], limit: int | None) -> dict[int, int]:
-    """Each length → a short one: 0 and 1 stay, equal lengths stay equal, different ones different where that is cheap."""
-    lengths = sorted({n for shape in shapes for n in shape})
-    own = {n: n for n in lengths}
-    if limit is None or _total(shapes, own) <= limit and max(lengths, default=0) <= 4:
-        return own
-    long = [n for n in lengths if n > 1]
-    choices = [(first, len(long), limit // 3) for first in (5, 4, 3)] + [(2, len(long), limit), (2, 3, limit), (2, 2, limit)]
-    for first, different, most in choices:
-        choice = own | {n: min(n, first + i % different) for i, n in enumerate(long)}
-        if _total(shapes, choice) <= most:
-            return choice
-    return own | dict.fromkeys(long, 2)
-
-
-def _total(shapes: Sequence[tuple[int, ...]], lengths: Mapping[int, int] | None) -> int:
-    return sum(math.prod(shape if lengths is None else [lengths[n] for n in shape]) for shape in shapes)
-
-
-def is_float(leaf: Any) -> bool:
-    if isinstance(leaf, (bool, int)):
-        return False
-    return isinstance(leaf, float) or (isinstance(leaf, (np.ndarray, np.floating)) and leaf.dtype.kind == "f")
-
-
-# ---------------------------------------------------------------------------------------------------- structures
-
-
-def map_leaves(value: Any, path: str, fn: Callable[[str, Any], Any]) -> Any:
-    """`fn(path, leaf)` for each leaf of nested containers, in the same structure."""
-    match value:
-        case tuple() if hasattr(value, "_fields"):
-            return type(value)(*[map_leaves(v, f"{path}.{n}", fn) for n, v in zip(value._fields, value)])
-        case tuple() | list():
-            return type(value)([map_leaves(v, f"{path}[{i}]", fn) for i, v in enumerate(value)])
-        case dict():
-            return {k: map_leaves(v, f"{path}[{k!r}]", fn) for k, v in value.items()}
-        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = [f.name for f in dataclasses.fields(value) if f.init]
-            return dataclasses.replace(value, **{n: map_leaves(getattr(value, n), f"{path}.{n}", fn) for n in names})
-        case _:
-            return fn(path, value)
-
-
-def _pair(argument: Any, gradient: Any, path: str, out: list[tuple[str, Any, Any]]) -> None:
-    """The leaves of an argument beside those of its gradient."""
-    if gradient is None and not isinstance(argument, SymbolArray):
-        map_leaves(argument, path, lambda p, leaf: out.append((p, leaf, None)))
-        return
-    match argument:
-        case tuple() | list():
-            if not isinstance(gradient, (tuple, list)) or len(gradient) != len(argument):
-                raise _Mismatch(f"the gradient by {path} is no {type(argument).__name__} of {len(argument)}")
-            fields = getattr(argument, "_fields", None)
-            for i, (a, g) in enumerate(zip(argument, gradient)):
-                _pair(a, g, f"{path}.{fields[i]}" if fields else f"{path}[{i}]", out)
-        case dict():
-            if not isinstance(gradient, dict) or gradient.keys() != argument.keys():
-                raise _Mismatch(f"the gradient by {path} has not the keys {list(argument)}")
-            for k, a in argument.items():
-                _pair(a, gradient[k], f"{path}[{k!r}]", out)
-        case _ if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
-            for f in dataclasses.fields(argument):
-                _pair(getattr(argument, f.name), getattr(gradient, f.name), f"{path}.{f.name}", out)
-        case _:
-            out.append((path, argument, gradient))
-
-
-def plain_function(
-    fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[types.FunctionType, list[Any], dict[str, Any]]:
-    """The function under a method, a partial or a callable object, with the arguments that it is then given."""
-    given, named = list(args), dict(kwargs)
-    while not isinstance(fn, types.FunctionType):
-        if isinstance(fn, types.MethodType):
-            fn, given = fn.__func__, [fn.__self__, *given]
-        elif isinstance(fn, functools.partial):
-            fn, given, named = fn.func, [*fn.args, *given], fn.keywords | named
-        elif isinstance(method := vars(type(fn)).get("__call__"), types.FunctionType):
-            fn, given = method, [fn, *given]
-        else:
-            raise NotDifferentiable(f"`{_name(fn)}` is no Python function", why="Its code cannot be run on symbols.")
-    return fn, given, named
-
-
-def _name(fn: Any) -> str:
-    return str(getattr(fn, "__name__", type(fn).__name__))
-
-
-def _parameter_names(fn: Callable[..., Any], count: int) -> list[str]:
-    try:
-        parameters = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        return [f"x{i}" for i in range(count)]
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
-    return [names[i] if i < len(names) else f"{rest}[{i - len(names)}]" for i in range(count)]
 
 
 # ---------------------------------------------------------------------------------------------------- places in the text
@@ -409,9 +288,9 @@ def _no_symbols(error: Exception, fn: types.FunctionType) -> NotDifferentiable:
 
 
 def _place_of(error: BaseException) -> str:
-    """`, in line 7: x_bar[i] = v` of an emitted source."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith("on symbols>")]
-    return f", in line {frames[-1].lineno} of the emitted source" if frames else ""
+    """`, in line 7 of its source`."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    return f", in line {frames[-1].lineno} of the gradient's source" if frames else ""
 
 
 def _condition(what: str, outcome: Any) -> str:

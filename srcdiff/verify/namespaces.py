@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def translated(value: Any, memo: dict[int, Any] | None = None) -> Any:
     match value:
         case types.ModuleType() if value.__name__.split(".")[0] in _OURS:
             return Proxy(value)
-        case types.FunctionType() if value.__module__.split(".")[0] not in _OURS:
+        case types.FunctionType() if (value.__module__ or "").split(".")[0] not in _OURS:
             return translated_function(value, memo)
         case type():
             return _FLOATS.get(value, value)
@@ -97,15 +97,6 @@ def _names(code: types.CodeType) -> set[str]:
     """The global names that a code object reads, with those of the functions defined in it."""
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
-
-
-def function_of_source(source: str, name: str, names: Mapping[str, Any]) -> Callable[..., Any]:
-    """The function that a source text defines, on symbols."""
-    memo: dict[int, Any] = {}
-    namespace = {k: translated(v, memo) for k, v in names.items()}
-    namespace["__builtins__"] = builtins.__dict__ | _BUILTINS
-    exec(compile(source, f"<{name} on symbols>", "exec"), namespace)
-    return namespace[name]  # type: ignore[no-any-return]
 
 
 def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
