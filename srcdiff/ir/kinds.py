@@ -218,6 +218,8 @@ def join_dims(a: Length, b: Length) -> Length:
     """The length of a value that is one or the other: the same, or one that only the run knows."""
     if a == b:
         return a
+    if isinstance(a, Dim) and a.expr is None and (not a.is_many or is_one(b) is False):
+        return a  # it says nothing that b contradicts
     return opaque(is_many=is_one(a) is False and is_one(b) is False)
 
 

@@ -262,13 +262,20 @@ class _Pass:
         value, what = stmt.args[0], self.reads[stmt]
         assert isinstance(value, Var)
         is_there = value in self.marks.needed and value not in self.ended
-        if not is_there and self.replace(stmt, value.kind, what, b):
+        if (not is_there or self.is_better_elsewhere(value, stmt, what)) and self.replace(stmt, value.kind, what, b):
             self.has_changed = True
             return
         self.marks.need(value)
         b.add(stmt)
         if what == "shape":
             b.known[stmt.op, stmt.args, ()] = stmt.targets
+
+    def is_better_elsewhere(self, value: Var, stmt: Apply, what: str) -> bool:
+        """Whether a temporary that is read once would need a name only for this."""
+        if value in self.given or self.uses.get(value, 0) > 1 or (value.is_users and value in self.forward):
+            return False
+        fact = _fact(value.kind, stmt, what)
+        return fact is not None and self.table.find(fact, self.ended, (_COMPUTED, _GIVEN)) is not None
 
     def replace(self, stmt: Apply, kind: Kind, what: str, b: Builder) -> bool:
         """Whether the read could be made without its value."""
@@ -298,8 +305,7 @@ class _Pass:
             case _:
                 made = target.kind
                 assert isinstance(made, Array)
-                fact = ("shape", dims) if stmt.kwargs else ("like", dims, made.dtype)
-                like = self.find(fact)
+                like = self.find(_fact(kind, stmt, what))
                 if like is not None:
                     b.add(replace(stmt, args=(like[0], *stmt.args[1:])))
                 else:
@@ -375,6 +381,13 @@ class _Pass:
         if axis < 0:
             return value
         return b.item(b.apply(ops.SHAPE, (value,)), Const(axis))
+
+
+def _fact(kind: Kind, stmt: Apply, what: str) -> object:
+    """What another value must share to be read instead."""
+    if not isinstance(kind, Array) or kind.dims is None:
+        return None
+    return ("shape", kind.dims) if what not in _MAKERS or stmt.kwargs else ("like", kind.dims, kind.dtype)
 
 
 def _dtype(operand: Operand) -> str:
