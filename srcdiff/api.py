@@ -6,13 +6,22 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from srcdiff import pipeline
 from srcdiff.errors import KindError, NotDifferentiable, SourceNotFound, SrcdiffError
-from srcdiff.pipeline import Live, Task
+from srcdiff.task import Task
+
+if TYPE_CHECKING:
+    from srcdiff.pipeline import Live
 
 Argnums = int | str | Sequence[int | str]
+
+
+def _compiler() -> Any:
+    """The pipeline, imported when first needed: `import srcdiff` costs little more than `import numpy`."""
+    from srcdiff import pipeline
+
+    return pipeline
 
 
 class Gradient:
@@ -49,24 +58,24 @@ class Gradient:
         return self._first_call(args, kwargs)
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        live = pipeline.find_or_compile(self._f, self._task, args, kwargs)
+        live = _compiler().find_or_compile(self._f, self._task, args, kwargs)
         self._lives.append(live)
         self._pairs = [*self._pairs, (live.guard, live.functions[0])]
         try:
             return live.functions[0](*args, **kwargs)
         except Exception as error:
-            pipeline.annotate(error, live)
+            _compiler().annotate(error, live)
             raise
 
     def _note(self, error: BaseException, fn: Callable[..., Any]) -> None:
         for live in self._lives:
             if live.functions[0] is fn:
-                pipeline.annotate(error, live)
+                _compiler().annotate(error, live)
 
     # ------------------------------------------------------------ looking inside
 
     def _live_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Live:
-        return pipeline.find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
+        return _compiler().find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
 
     def source_for(self, *args: Any, **kwargs: Any) -> str:
         """The source of the variant for arguments of the kinds of these.
@@ -93,7 +102,7 @@ class Gradient:
         if self._lives:
             return self._lives[-1].variant.source
         try:
-            return pipeline.compile_structures(self._f, self._task, pipeline.unknown_arguments(self._f)).source
+            return _compiler().compile_structures(self._f, self._task, _compiler().unknown_arguments(self._f)).source
         except (KindError, NotDifferentiable) as error:
             raise KindError(
                 f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments", error.origin,
@@ -281,11 +290,11 @@ def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, ha
     function, bound, named = resolve(f)
     task = _shifted(_task("vjp", chosen, has_aux, False, True), len(bound))
     args, keywords = (*bound, *primals), {**named, **kwargs}
-    live = pipeline.find_or_compile(function, task, args, keywords)
+    live = _compiler().find_or_compile(function, task, args, keywords)
     try:
         head, record = live.functions[0](*args, **keywords)
     except Exception as error:
-        pipeline.annotate(error, live)
+        _compiler().annotate(error, live)
         raise
     pullback = Pullback(live.functions[1], record, live.variant.source)
     return (head[0], pullback, head[1]) if has_aux else (head, pullback)

@@ -28,21 +28,11 @@ from srcdiff.prepare.entry import Structure, describe, unknown
 from srcdiff.prepare.program import Primal, prepare
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
+from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback
 
 CHECKS: list[Callable[[Function], None]] = []
 """Run on the program after each step; tests put the checker of well-formedness here."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be computed: of which parameters, and what comes beside the gradient."""
-
-    mode: str  # "grad", "value_and_grad" or "vjp"
-    argnums: tuple[int | str, ...]
-    is_single: bool = True
-    has_aux: bool = False
-    comments: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """The guard of a variant: a predicate of those facts about the arguments that the variant was compiled with.
 
-    def guard(w, b, X, y):
-        return w.__class__ is ndarray and w.dtype == float64_dtype and w.ndim == 1 and … and X.shape[0] != 1
+def guard(w, b, X, y):
+    return w.__class__ is ndarray and w.dtype == float64_dtype and w.ndim == 1 and … and X.shape[0] != 1
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from srcdiff.read.source import FunctionSource
 _AXIS = re.compile(r"^(.*)\.shape\[(\d+)\]$")
 
 
-def emit_guard(source: FunctionSource, structures: Mapping[str, Structure], requirements: Mapping[str, Any], facts: Mapping[str, bool]) -> Emitted:
+def emit_guard(
+    source: FunctionSource, structures: Mapping[str, Structure], requirements: Mapping[str, Any], facts: Mapping[str, bool]
+) -> Emitted:
     """The guard's source; requirements are further tests, and the structures of globals and cells."""
     known: dict[str, Any] = {}
     claims: list[str] = []
@@ -32,7 +34,9 @@ def emit_guard(source: FunctionSource, structures: Mapping[str, Structure], requ
     body = " and ".join(dict.fromkeys(claims)) or "True"
     for name, new in renamed.items():
         body = re.sub(rf"(?<![\w.\"'])({re.escape(name)})(?![\w\"'])", new, body)
-    return Emitted(f"def guard({_signature(source)}):\n    return {body}\n", {renamed[name]: value for name, value in known.items()})
+    return Emitted(
+        f"def guard({_signature(source)}):\n    return {body}\n", {renamed[name]: value for name, value in known.items()}
+    )
 
 
 def _length_claims(facts: Mapping[str, bool], claims: list[str]) -> list[str]:

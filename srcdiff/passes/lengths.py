@@ -1,6 +1,6 @@
 """A length's expression over the parameters as statements.
 
-    (X.shape[0] - 2) * k        shape = shape(X);  X_0 = item(shape, 0);  difference = sub(X_0, 2);  product = mul(difference, k)
+(X.shape[0] - 2) * k        shape = shape(X);  X_0 = item(shape, 0);  difference = sub(X_0, 2);  product = mul(difference, k)
 """
 
 from __future__ import annotations

@@ -19,13 +19,49 @@ import numpy as np
 from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import INT, Array, Dim, Kind, Length, ListOf, Number, Opaque
-from srcdiff.ir.nodes import UNBOUND, Apply, Atom, Block, Branch, Const, End, Exit, Free, Function, If, Loop, Next, Operand, Ref, Stmt, Var
-from srcdiff.ir.walk import atoms_of, bound_by, ends_of, operands_of, source_targets, statements_of, substitute_block, variables_in, vars_of
-from srcdiff.passes.dead_code import Marks
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Atom,
+    Block,
+    Branch,
+    Const,
+    End,
+    Exit,
+    Free,
+    Function,
+    If,
+    Loop,
+    Next,
+    Operand,
+    Ref,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import (
+    atoms_of,
+    bound_by,
+    ends_of,
+    operands_of,
+    source_targets,
+    statements_of,
+    substitute_block,
+    variables_in,
+    vars_of,
+)
+from srcdiff.passes.dead_code import Marks, has_effect
 from srcdiff.passes.lengths import NoExpression, expressed
 from srcdiff.rules.builder import Builder
 
-_READS = {np.shape: "shape", np.size: "size", len: "len", np.zeros_like: "zeros", np.ones_like: "ones", np.full_like: "full", np.empty_like: "empty"}
+_READS = {
+    np.shape: "shape",
+    np.size: "size",
+    len: "len",
+    np.zeros_like: "zeros",
+    np.ones_like: "ones",
+    np.full_like: "full",
+    np.empty_like: "empty",
+}
 _MAKERS = {"zeros": np.zeros, "ones": np.ones, "full": np.full, "empty": np.empty}
 _VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
 
@@ -106,7 +142,7 @@ class _Pass:
         self.marks = Marks(function.body, self.read_by)
 
     def read_by(self, stmt: Stmt) -> tuple[Operand, ...]:
-        return operands_of(stmt)[1:] if stmt in self.reads else operands_of(stmt)
+        return operands_of(stmt)[1:] if isinstance(stmt, Apply) and stmt in self.reads else operands_of(stmt)
 
     def run(self) -> Block | None:
         self.survey(self.function.body, False)
@@ -122,7 +158,8 @@ class _Pass:
     def survey(self, block: Block, in_loop: bool) -> None:
         """Count uses; find what may be unbound, and the lengths that may differ from trip to trip."""
         for stmt in block.stmts:
-            self.use(self.read_by(stmt) if isinstance(stmt, Apply) else operands_of(stmt))
+            if self.is_read(stmt):
+                self.use(self.read_by(stmt))
             match stmt:
                 case Apply(targets, op, args):
                     if is_of_users(stmt):
@@ -161,6 +198,9 @@ class _Pass:
         if isinstance(block.end, Branch):
             self.survey(block.end.then, in_loop)
             self.survey(block.end.orelse, in_loop)
+
+    def is_read(self, stmt: Stmt) -> bool:
+        return not isinstance(stmt, Apply) or has_effect(stmt) or any(target in self.marks.needed for target in stmt.targets)
 
     def use(self, operands: Iterable[Operand]) -> None:
         for atom in atoms_of(operands):
@@ -325,7 +365,9 @@ class _Pass:
         """The shape, or only those lengths of it that are read."""
         like = self.find(("shape", dims))
         parts = [stmt for stmt in self.parts.get(target, ()) if stmt.targets[0] in self.marks.needed]
-        indices = [stmt.args[1].value if isinstance(stmt.args[1], Const) and type(stmt.args[1].value) is int else None for stmt in parts]
+        indices = [
+            stmt.args[1].value if isinstance(stmt.args[1], Const) and type(stmt.args[1].value) is int else None for stmt in parts
+        ]
         if target in self.is_whole or None in indices or like is not None:
             self.mapping[target] = self.whole(dims, b)
             return

@@ -23,7 +23,16 @@ from srcdiff.ir.walk import blocks_of, map_atom, map_end, map_operands, map_sour
 from srcdiff.passes.shapes import is_of_users
 
 # In these a minus passes from the result to any one operand.
-_PRODUCTS: dict[Callable[..., object], int] = {np.multiply: 2, np.divide: 2, np.matmul: 2, np.outer: 2, np.dot: 2, np.sum: 1, np.transpose: 1, np.expand_dims: 1}
+_PRODUCTS: dict[Callable[..., object], int] = {
+    np.multiply: 2,
+    np.divide: 2,
+    np.matmul: 2,
+    np.outer: 2,
+    np.dot: 2,
+    np.sum: 1,
+    np.transpose: 1,
+    np.expand_dims: 1,
+}
 
 
 def place_signs(function: Function) -> Function:

@@ -25,6 +25,7 @@ class Builder:
         self.stmts: list[Stmt] = []
         self.known: dict[Key, tuple[Var, ...]] = {}
         self.made: dict[Var, Apply] = {} if parent is None else parent.made
+        self.transposed: dict[Var, Atom] = {} if parent is None else parent.transposed
         self.origin: Origin | None = None if parent is None else parent.origin
 
     def inside(self) -> Builder:
@@ -66,6 +67,8 @@ class Builder:
         self.stmts.append(stmt)
         for target in targets:
             self.made[target] = stmt
+        if op is ops.TRANSPOSE:
+            self.transposed[targets[0]] = args[0]  # type: ignore[assignment]
         if is_shared and not any(isinstance(k, ListOf) for k in kinds):
             self.known[key] = targets
         return targets

@@ -215,16 +215,19 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
         else:
             scalar = elementwise(ops.MUL, number, scalar)
     array: Staged | None = None
-    arrays = list(p.arrays)
-    divisors = list(p.divisors)
+    # What is small is combined first; among equals the order stays, so that the adjoint leads.
+    arrays = sorted(p.arrays, key=_extent)
+    divisors = sorted(p.divisors, key=_extent)
     if not arrays and divisors:
         scalar = scalar if scalar is not None else Staged(builder, Const(1))
         array = elementwise(ops.DIV, scalar, divisors.pop(0))
         scalar = None
     for x in arrays:
+        if array is not None and scalar is not None and _extent(x) > _extent(array):
+            array, scalar = elementwise(ops.MUL, scalar, array), None
         array = x if array is None else elementwise(ops.MUL, array, x)
         # The quotient by the adjoint comes first, since both partials of a division share it.
-        while divisors and array is x:
+        while divisors and _extent(divisors[0]) <= _extent(array):
             array = elementwise(ops.DIV, array, divisors.pop(0))
     for d in divisors:
         assert array is not None
@@ -235,6 +238,11 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
     else:
         result = array if scalar is None else elementwise(ops.MUL, scalar, array)
     return elementwise(ops.NEG, result) if p.is_negative and not is_number(result) else neg(result) if p.is_negative else result
+
+
+def _extent(value: Staged) -> int:
+    """How many axes of a value are physically longer than one, as far as that is known."""
+    return sum(n != 1 for n in _own(value) or ())
 
 
 def div(a: Staged, b: Staged) -> Staged:

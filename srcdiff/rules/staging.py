@@ -657,13 +657,21 @@ def _zeros_like(value: Staged) -> Staged:
 
 
 def _transpose(value: Staged, axes: Any = None) -> Any:
-    own = dims_of(value.kind)
-    if axes is None and own == () and value.dims is not None:
-        if len(value.dims) <= 1:
-            return value
+    """np.transpose; of a transpose and of a matrix product in the form that has no transpose of its own."""
     if value.dims is not None and len(value.dims) <= 1:
         return value
-    return linear_call(call_for(np.transpose), (value,) if axes is None else (value, axes), {})
+    if axes is not None or not value.is_full or value.ndim != 2:
+        return linear_call(call_for(np.transpose), (value,) if axes is None else (value, axes), {})
+    b, atom = value.builder, value.atom
+    if factors.is_negative(value):
+        return factors.neg(_transpose(factors.neg(value)))
+    if isinstance(atom, Var) and atom in b.transposed:
+        return Staged(b, b.transposed[atom])
+    made = b.made.get(atom) if isinstance(atom, Var) else None
+    if made is not None and made.op is ops.MATMUL and all(len(dims_of(kind_of(a)) or ()) == 2 for a in made.args):
+        left, right = (Staged(b, a) for a in made.args)  # type: ignore[arg-type]
+        return _transpose(right) @ _transpose(left)
+    return linear_call(call_for(np.transpose), (value,), {})
 
 
 _SIMPLIFIED: dict[Any, Callable[..., Any]] = {

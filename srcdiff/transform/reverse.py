@@ -40,6 +40,9 @@ class Reverser:
 
     def block(self, stmts: Sequence[Stmt], adjoints: Adjoints, b: Builder) -> list[Stmt]:
         """Add the reverse of the statements to `b`; returns the statements of the forward sweep."""
+        for stmt in stmts:
+            if isinstance(stmt, Apply) and stmt.op is ops.TRANSPOSE:
+                b.transposed[stmt.targets[0]] = stmt.args[0]  # type: ignore[assignment]
         forward: list[Stmt] = []
         for stmt in reversed(stmts):
             b.origin = _reverse_origin(stmt.origin)

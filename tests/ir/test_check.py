@@ -31,10 +31,19 @@ def test_show_prints_versions_and_blocks() -> None:
     [
         (lambda x, y: Block((), Return(y)), "y is read before it is bound"),
         (lambda x, y: Block((), Yield((x,))), "a block ends in Yield where one of Return is due"),
-        (lambda x, y: Block((If(x, Block((), Yield(())), Block((), Yield((x,))), (y,)),), Return(y)), "a Yield has 0 values where 1 are due"),
-        (lambda x, y: Block((Loop((), (y,), (), Block((), Exit((x,))), (Var("r", FLOAT),)),), Return(x)), "a loop has 0 first values"),
+        (
+            lambda x, y: Block((If(x, Block((), Yield(())), Block((), Yield((x,))), (y,)),), Return(y)),
+            "a Yield has 0 values where 1 are due",
+        ),
+        (
+            lambda x, y: Block((Loop((), (y,), (), Block((), Exit((x,))), (Var("r", FLOAT),)),), Return(x)),
+            "a loop has 0 first values",
+        ),
         (lambda x, y: Block((Loop((), (), (), Block((), Yield(())), ()),), Return(x)), "one of Next, Exit, Branch is due"),
-        (lambda x, y: Block((Loop((), (y,), (x,), Block((), Next((y,))), (Var("r", FLOAT),)),), Return(y)), "y is read out of its scope"),
+        (
+            lambda x, y: Block((Loop((), (y,), (x,), Block((), Next((y,))), (Var("r", FLOAT),)),), Return(y)),
+            "y is read out of its scope",
+        ),
         (lambda x, y: Block((If(x, Block((), Yield((x,))), Block((), Yield((x,))), (x,)),), Return(x)), "x is bound twice"),
     ],
 )

@@ -21,7 +21,9 @@ class Build:
     def __init__(self) -> None:
         self.stmts: list[Any] = []
 
-    def __call__(self, op: Op, *args: Any, hint: str = "t", kind: Kind = FLOAT, users: bool = False, line: Any = None, **kwargs: Any) -> Var:
+    def __call__(
+        self, op: Op, *args: Any, hint: str = "t", kind: Kind = FLOAT, users: bool = False, line: Any = None, **kwargs: Any
+    ) -> Var:
         target = Var(hint, kind, users)
         pairs = tuple((key, atom(value)) for key, value in kwargs.items())
         self.stmts.append(Apply((target,), op, tuple(atom(arg) for arg in args), pairs, line))

@@ -1,0 +1,148 @@
+"""The one function that checks a gradient everywhere in the tests.
+
+check_gradient(lambda x: np.sum(x**2), x)      passes
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+import srcdiff
+from srcdiff.verify import numeric
+
+
+def check_gradient(
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | str | tuple[int | str, ...] = 0,
+    kwargs: Mapping[str, Any] | None = None,
+    has_aux: bool = False,
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> Any:
+    """The gradient of `f`, after every claim about it held.
+
+    It agrees with central differences; the value beside it is the primal's; it has the structure, shapes and dtypes of the
+    argument; nothing was written into the arguments, and no array of the result is an argument's or given twice; a second call
+    gives the same to the bit, and so do the compiled function, `value_and_grad` and `vjp` up to rounding; the source calls
+    nothing of srcdiff.
+    """
+    kwargs = dict(kwargs or {})
+    before = copy.deepcopy((args, kwargs))
+    value_and_grad = srcdiff.value_and_grad(f, argnums, has_aux)
+    grad = srcdiff.grad(f, argnums, has_aux)
+
+    gradient = _without_aux(grad(*args, **kwargs), has_aux)
+    head, beside = value_and_grad(*args, **kwargs)
+    assert same(head, f(*args, **kwargs), rtol=1e-12), "the value is not the primal's"
+    assert same(gradient, beside, rtol=1e-9), "value_and_grad has another gradient"
+    assert same(gradient, _without_aux(grad(*args, **kwargs), has_aux)), "a second call gives another gradient"
+    assert same(gradient, _without_aux(grad.compile(*args, **kwargs)(*args, **kwargs), has_aux)), "compile has another gradient"
+
+    primal, chosen, positional, pullback_of = _positional(f, argnums, args, kwargs, has_aux)
+    _, pullback = pullback_of(*positional)
+    assert same(tuple(pullback(1.0)), tuple(pullback(1.0))), "a pullback called twice gives another adjoint"
+    by_argument = (gradient,) if isinstance(argnums, (int, str)) else tuple(gradient)
+    assert same(by_argument, tuple(pullback(1.0)), rtol=1e-9), "the pullback has another gradient"
+
+    for number, part in zip(chosen, by_argument):
+        _check_structure(part, positional[number])
+    _check_fresh(by_argument, (args, kwargs))
+    numeric.check(primal, positional, vjp=pullback_of, argnums=chosen, atol=atol, rtol=rtol, eps=eps)
+    assert same((args, kwargs), before), "an argument was written to"
+    assert "srcdiff" not in grad.source_for(*args, **kwargs)
+    return gradient
+
+
+def same(found: Any, expected: Any, *, rtol: float = 0.0) -> bool:
+    """Whether two nested values have one structure and equal leaves, of the same dtype; nan equals nan."""
+    ours, theirs = list(leaves(found)), list(leaves(expected))
+    if [path for path, _ in ours] != [path for path, _ in theirs]:
+        return False
+    return all(_equal(a, b, rtol) for (_, a), (_, b) in zip(ours, theirs))
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """What a nested value consists of, each with where it is in there."""
+    if isinstance(value, dict):
+        children = [(f"[{key!r}]", child) for key, child in value.items()]
+    elif isinstance(value, (tuple, list)):
+        children = [(f"[{i}]", child) for i, child in enumerate(value)]
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        children = [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
+    else:
+        yield path, value
+        return
+    yield f"{path}:{type(value).__name__}", None
+    for step, child in children:
+        yield from leaves(child, path + step)
+
+
+def _equal(a: Any, b: Any, rtol: float) -> bool:
+    if not isinstance(a, (float, np.ndarray, np.generic)):
+        return type(a) is type(b) and bool(a == b)
+    if np.shape(a) != np.shape(b) or np.result_type(a) != np.result_type(b):
+        return False
+    if np.result_type(a).kind not in "fc":
+        return bool(np.array_equal(a, b))
+    rtol = max(rtol, 1e-5) if rtol and np.result_type(a).itemsize < 8 else rtol
+    size = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
+    return bool(np.allclose(a, b, rtol=rtol, atol=rtol * size, equal_nan=True))
+
+
+def _without_aux(result: Any, has_aux: bool) -> Any:
+    return result[0] if has_aux else result
+
+
+def _positional(f: Any, argnums: Any, args: Any, kwargs: Any, has_aux: bool) -> tuple[Any, list[int], list[Any], Any]:
+    """The function with all its arguments by position: keyword arguments follow the others."""
+    names, count = list(kwargs), len(args)
+
+    def split(xs: Any) -> tuple[Any, dict[str, Any]]:
+        return xs[:count], dict(zip(names, xs[count:]))
+
+    def primal(*xs: Any) -> Any:
+        positional, named = split(xs)
+        return _without_aux(f(*positional, **named), has_aux)
+
+    def pullback_of(*xs: Any) -> tuple[Any, Callable[[Any], Any]]:
+        positional, named = split(xs)
+        value, pullback, *_ = srcdiff.vjp(f, *positional, argnums=argnums, has_aux=has_aux, **named)
+        return value, (lambda y_bar: (pullback(y_bar),)) if isinstance(argnums, (int, str)) else pullback
+
+    numbers = (argnums,) if isinstance(argnums, (int, str)) else argnums
+    return primal, [_position(f, a, count, names) for a in numbers], [*args, *kwargs.values()], pullback_of
+
+
+def _position(f: Any, argnum: int | str, count: int, names: list[str]) -> int:
+    if isinstance(argnum, int):
+        return argnum % count
+    if argnum in names:
+        return count + names.index(argnum)
+    import inspect
+
+    return list(inspect.signature(f).parameters).index(argnum)
+
+
+def _check_structure(gradient: Any, argument: Any) -> None:
+    ours, theirs = list(leaves(gradient)), list(leaves(argument))
+    assert [path for path, _ in ours] == [path for path, _ in theirs], "the gradient has another structure than the argument"
+    for (path, g), (_, x) in zip(ours, theirs):
+        if g is not None:
+            assert np.shape(g) == np.shape(x), f"the gradient{path} has the shape {np.shape(g)}, the argument {np.shape(x)}"
+            assert np.result_type(g) == np.result_type(x), f"the gradient{path} is {np.result_type(g)} of {np.result_type(x)}"
+
+
+def _check_fresh(gradients: Any, arguments: Any) -> None:
+    arrays = [(f"the gradient{path}", g) for path, g in leaves(gradients) if isinstance(g, np.ndarray)]
+    others = [("an argument", x) for _, x in leaves(arguments) if isinstance(x, np.ndarray)]
+    for i, (path, g) in enumerate(arrays):
+        assert g.flags.writeable, f"{path} is read-only"
+        for other, x in [*others, *arrays[:i]]:
+            assert not np.shares_memory(g, x), f"{path} shares its memory with {other}"
