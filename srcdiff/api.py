@@ -102,7 +102,7 @@ class Gradient:
         if self._lives:
             return self._lives[-1].variant.source
         try:
-            return _compiler().compile_structures(self._f, self._task, _compiler().unknown_arguments(self._f)).source
+            return _compiler().general_source(self._f, self._task)  # type: ignore[no-any-return]
         except (KindError, NotDifferentiable) as error:
             raise KindError(
                 f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments", error.origin,

@@ -117,6 +117,17 @@ def unknown_arguments(f: FunctionType) -> dict[str, Structure]:
     return out
 
 
+def general_source(f: FunctionType, task: Task) -> str:
+    """The source for arguments of any kind, with the imports of what it calls at run time."""
+    variant = compile_structures(f, task, unknown_arguments(f))
+    lines = []
+    for name, value in sorted({k: v for e in variant.emitted for k, v in e.bindings.items()}.items()):
+        module = getattr(value, "__module__", None) or ""
+        if module.startswith("srcdiff."):
+            lines.append(f"from {module} import {name}\n")
+    return "".join(lines) + ("\n\n" if lines else "") + variant.source
+
+
 def select(task: Task, primal: Primal) -> list[Selector]:
     """The parameters that `argnums` means; a position beyond the named ones is one of *args."""
     names = [p.name for p in primal.params if p.style in ("positional", "positional_only")]

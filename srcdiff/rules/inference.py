@@ -173,6 +173,8 @@ def item_kind(kind: Kind, index: Operand) -> Kind:
         case Array(dtype, dims):
             return Array(dtype, None if dims is None else index_dims(dims, index))
         case Unknown():
+            if isinstance(index, Const) and isinstance(index.value, str):
+                raise KindError("whether this is a dict is not known")
             return Unknown()
         case Opaque():
             return Opaque("item")

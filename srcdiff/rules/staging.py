@@ -558,10 +558,10 @@ def _dropped(value: Staged, axes: tuple[int, ...], keepdims: bool) -> Callable[[
 
 def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
     """Sum a contribution to the shape of the operand that was broadcast."""
-    if dims == value.dims:
-        return value
     if dims is None or value.dims is None:
         return _at_run_time(value, like)
+    if dims == value.dims:
+        return value
     lead = len(value.dims) - len(dims)
     if lead < 0:
         return Staged(value.builder, value.atom, dims, lambda: like)

@@ -18,14 +18,15 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf
+from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, Free, If, ListDisplay, Loop, Operand, Origin, Ref, SliceOf, Stmt, Var, Yield
 from srcdiff.ir.walk import bound_by, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
+from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
-from srcdiff.rules.staging import Staged, dims_of, lift, staged_argument, unbroadcast
+from srcdiff.rules.staging import Staged, dims_of, lift, materialise, staged_argument, unbroadcast
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, zero
 
 
@@ -147,6 +148,9 @@ class Reverser:
                 self._array(stmt, bars[0], adjoints, b)
                 return
             raise NoRule(f"no derivative rule for `{stmt.op.text}`")
+        if any(_is_unknown(a) for a in (*stmt.args, *(v for _, v in stmt.kwargs))) and rule.fn not in _SIMPLE:
+            self._general(rule, stmt, bars[0], adjoints, b)
+            return
         if rule.sort == "elementwise":
             assert bars[0] is not None
             self._elementwise(rule, stmt, bars[0], adjoints, b)
@@ -160,6 +164,19 @@ class Reverser:
         for contribution, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
             if contribution is not None and name in bound:
                 self.give(adjoints, bound[name], contribution, b)
+
+    def _general(self, rule: Rule, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
+        """Of operands of unknown rank: the rule itself is called when the gradient runs."""
+        if y_bar is None or rule.signature is None or len(stmt.targets) > 1:
+            raise KindError(f"the number of axes of `{rule.name}`'s argument is not known")
+        bar = y_bar if dims_of(y_bar.kind) is None else materialise(y_bar)
+        fn = Ref(rule.fn, rule.name)
+        for name, operand in bind(rule, stmt.args, stmt.kwargs).items():
+            if name in rule.wrt and isinstance(operand, Var) and operand in self.active:
+                kind = operand.kind if isinstance(operand.kind, Array) and operand.kind.dims is not None else Unknown()
+                args = (fn, Const(name), stmt.targets[0], bar.atom, *stmt.args)
+                atom = b.apply(ops.call_op(contribution, "contribution"), args, stmt.kwargs, kind=kind)
+                self.give(adjoints, operand, Staged(b, atom), b)
 
     def _contributions(self, rule: Rule, stmt: Apply, bound: dict[str, Any], bars: list[Staged | None], b: Builder) -> tuple[Any, ...]:
         values = {name: staged_argument(b, v, is_static=name not in rule.wrt) for name, v in bound.items()}
@@ -335,6 +352,14 @@ def free_vars(block: Block) -> list[Var]:
 
 
 # ---------------------------------------------------------------- parts
+
+
+_SIMPLE = (np.add, np.subtract, np.multiply, np.divide, np.negative)
+
+
+def _is_unknown(operand: Operand) -> bool:
+    kind = kind_of(operand)
+    return isinstance(kind, Unknown) or (isinstance(kind, Array) and kind.dims is None)
 
 
 def _is_complex(kind: Any) -> bool:

@@ -52,10 +52,11 @@ class FinerRoot(Exception):
 class Algebra:
     """From expressions to quotients of polynomials, with the relations that the indeterminates obey."""
 
-    def __init__(self, piece: Decides, as_exponentials: bool, root: int) -> None:
+    def __init__(self, piece: Decides, as_exponentials: bool, root: int, opaque: frozenset[Any] = frozenset()) -> None:
         self.piece = piece
         self.as_exponentials = as_exponentials
         self.root = root
+        self.opaque = opaque  # expressions that are indeterminates
         self.known: dict[Any, Quotient] = {}
         self.count = 0
         self.by_key: dict[Any, int] = {}
@@ -210,6 +211,8 @@ class Algebra:
     def convert(self, expr: Expr) -> Quotient:
         if expr.is_Rational:
             return Quotient({0: _number(expr)} if expr else {})
+        if expr in self.opaque:
+            return self.of_index(self.indeterminate(expr, self.piece.value(expr)))
         if expr.is_Add:
             return self.total([self.quotient(a) for a in expr.args])
         if expr.is_Mul:

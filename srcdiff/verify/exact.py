@@ -43,8 +43,26 @@ def _recognise(number: float) -> Expr:
         fraction = Fraction(number / value).limit_denominator(10_000 if value == 1.0 else 400)
         if fraction and abs(float(fraction) * value - number) <= 4e-16 * abs(number):
             return sympy.Rational(fraction.numerator, fraction.denominator) * constant
+    return _root_or_logarithm(number) or _rounded(number)
+
+
+def _root_or_logarithm(number: float) -> Expr | None:
+    """sqrt(5), 1 / sqrt(7), sqrt(3 * pi), log(6)."""
+    for factor, value in ((sympy.S.One, 1.0), (sympy.pi, math.pi)):
+        square = Fraction(number * number / value).limit_denominator(400)
+        if square and abs(math.sqrt(float(square) * value) - abs(number)) <= 4e-16 * abs(number):
+            return sympy.sqrt(sympy.Rational(square.numerator, square.denominator) * factor) * (1 if number > 0 else -1)
+    if abs(number) < 10:
+        power = Fraction(math.exp(number)).limit_denominator(100)
+        if power > 0 and abs(math.log(power) - number) <= 3e-16 * abs(number):
+            return sympy.log(sympy.Rational(power.numerator, power.denominator))
+    return None
+
+
+def _rounded(number: float) -> Expr:
+    """A fraction, or a decimal of a few digits, after some rounding; failing that, exactly the float."""
     fraction = Fraction(number).limit_denominator(1000)
-    if abs(fraction - Fraction(number)) <= 3e-15 * max(1, abs(number)):  # after some rounding
-        return sympy.Rational(fraction.numerator, fraction.denominator)
-    fraction = Fraction(number)
+    decimal = Fraction(f"{number:.10g}")
+    if abs(fraction - Fraction(number)) > 3e-15 * max(1, abs(number)):
+        fraction = decimal if abs(decimal - Fraction(number)) <= 1e-15 * abs(number) else Fraction(number)
     return sympy.Rational(fraction.numerator, fraction.denominator)

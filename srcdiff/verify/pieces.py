@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +29,13 @@ class Piece:
     def __init__(self, point: Mapping[Any, Fraction]) -> None:
         self.point = dict(point)
         self._values: dict[Any, Any] = {s: reals.mpf(v.numerator) / v.denominator for s, v in point.items()}
-        self._algebras: dict[tuple[bool, int], Algebra] = {}
+        self._algebras: dict[Any, Algebra] = {}
+        self._opaque: list[frozenset[Any]] = [frozenset()]
+
+    def take_as_opaque(self, expr: Expr) -> None:
+        """Try proofs first in which the sums within this expression are indeterminates: what holds for any values holds for these."""
+        sums = frozenset(_sums_within(expr)) - {expr}
+        self._opaque = [sums, frozenset()] if sums else [frozenset()]
 
     def value(self, expr: Expr) -> Any:
         """The value at the point, to 40 digits."""
@@ -51,24 +57,36 @@ class Piece:
             return 0
         raise Tie(str(expr))
 
-    def differs(self, a: Expr, b: Expr) -> bool:
-        """Whether numbers refute a = b."""
+    def distance(self, a: Expr, b: Expr) -> float:
+        """How far apart two values are at the point, relative to their size."""
         u, v = self.value(a), self.value(b)
-        return not abs(u - v) <= 1e-18 * (1 + abs(u) + abs(v))
+        return float(abs(u - v) / (1 + abs(u) + abs(v)))
 
     def vanishes(self, *terms: Expr) -> bool:
         """Whether the sum of the terms is proved to be zero on the piece."""
+        return any(self._vanishes(terms, opaque, rewrite) for opaque in self._opaque for rewrite in (False, True))
+
+    def _vanishes(self, terms: Sequence[Expr], opaque: frozenset[Any], as_exponentials: bool) -> bool:
         root = 1
-        for as_exponentials in (False, True):
-            while True:
-                algebra = self._algebras.setdefault((as_exponentials, root), Algebra(self, as_exponentials, root))
-                try:
-                    if algebra.is_zero(algebra.total([algebra.quotient(t) for t in terms])):
-                        return True
-                except FinerRoot as finer:
-                    root = finer.root
-                    continue
-                except Undecided:
-                    pass
-                break
-        return False
+        while True:
+            algebra = self._algebras.get((opaque, as_exponentials, root))
+            if algebra is None:
+                algebra = self._algebras[opaque, as_exponentials, root] = Algebra(self, as_exponentials, root, opaque)
+            try:
+                return algebra.is_zero(algebra.total([algebra.quotient(t) for t in terms]))
+            except FinerRoot as finer:
+                root = finer.root
+            except Undecided:
+                return False
+
+
+def _sums_within(expr: Expr) -> Iterator[Expr]:
+    seen: set[Any] = set()
+    waiting = [expr]
+    while waiting:
+        e = waiting.pop()
+        if e not in seen:
+            seen.add(e)
+            waiting += e.args
+            if e.is_Add:
+                yield e

@@ -8,6 +8,7 @@ gradient of `loss` by w, b: proved
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field
 
 
@@ -44,6 +45,11 @@ class Report:
 
     def __bool__(self) -> bool:
         return self.proved
+
+    @property
+    def size(self) -> int:
+        """How many numbers the arguments hold."""
+        return sum(math.prod(shape) for _, shape in self.shapes)
 
     @property
     def outcome(self) -> str:

@@ -117,6 +117,8 @@ class SymbolArray:
         raise DataDependent("this integer depends on the data")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.data.dtype != object:
+            return self.data  # places in an array of numbers
         raise NotSymbolic("an array of symbols was given to a function that computes with numbers")
 
     # ------------------------------------------------------------ reading and writing

@@ -264,11 +264,17 @@ COUNT = Range(Const(0), None)
             lambda xs, n: (Source(user("i", INT), Range(n, None)), Source(user("v"), xs), Source((user("h"), user("c")), xs)),
             "for i, (v, (h, c)) in enumerate(zip(xs, xs), n):",
         ),
-        (lambda xs, n: (Source(user("v"), xs, True), Source(user("i", INT), Range(Const(0), n), True)), "for v, i in zip(reversed(xs), reversed(range(n))):"),
-        (lambda xs, n: (Source(user("v"), xs), Source(user("i", INT), Range(Const(0), None, Const(2)))), "for v, i in zip(xs, count(0, 2)):"),
+        (
+            lambda xs, n: (Source(user("v"), xs, True), Source(user("i", INT), Range(Const(0), n), True)),
+            "for v, i in zip(reversed(xs), reversed(range(n))):",
+        ),
+        (
+            lambda xs, n: (Source(user("v"), xs), Source(user("i", INT), Range(Const(0), None, Const(2)))),
+            "for v, i in zip(xs, count(0, 2)):",
+        ),
         (lambda xs, n: (Source(user("i", INT), Range(Const(1), n, Const(2))),), "for i in range(1, n, 2):"),
     ],
-)  # fmt: skip
+)
 def test_headers(sources: Any, header: str) -> None:
     b, xs, n, trip, total, result = Build(), user("xs", FLOATS), user("n", INT), Build(), user("s"), user("s")
     found = sources(xs, n)

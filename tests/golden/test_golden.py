@@ -1,0 +1,45 @@
+"""The emitted source of each program is, to the letter, the one that was reviewed; and what it computes is right.
+
+After a change that is meant to change sources: `python -m tests.golden --update`, and review the difference.
+"""
+
+import numpy as np
+import pytest
+
+import srcdiff
+from srcdiff.verify import numeric
+from tests.golden.collection import FOLDER, NAMES, load
+from tests.support.gradients import check_gradient, same
+
+
+def test_each_expectation_has_its_program():
+    assert sorted(file.stem for file in FOLDER.glob("*.txt")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_source(name):
+    program = load(name)
+    assert program.emitted() == program.expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradient(name):
+    program = load(name)
+    if program.mode != "vjp":
+        check_gradient(program.loss, *program.args, argnums=program.argnums, has_aux=program.has_aux)
+        return
+    numeric.check(
+        program.loss, program.args, argnums=program.argnums,
+        vjp=lambda *args: srcdiff.vjp(program.loss, *args, argnums=program.argnums),
+    )  # fmt: skip
+
+
+def test_a_pullback_keeps_what_it_read_when_it_was_made():
+    program = load("pullback")
+    x, A = (a.copy() for a in program.args)
+    y, pullback = srcdiff.vjp(program.loss, x, A)
+    y_bar = {"y": np.ones(4), "norm": 1.0}
+    before = pullback(y_bar)
+    for array in (x, A, y["y"]):
+        array[:] = 0.0
+    assert same(pullback(y_bar), before)
