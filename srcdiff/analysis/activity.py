@@ -36,7 +36,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
             if op.text in ("is", "in", "is not", "not in", "and", "or", "not"):
                 return
             if rule is None or rule.sort == "nondifferentiable":
-                if op.text in ("np.array", "list"):
+                if op.text in ("np.array", "list", "sum"):
                     yield args[0]
                 return
             names = list(rule.signature.parameters) if rule.signature is not None else []

@@ -31,6 +31,7 @@ class Dim:
     hint: int | None
     is_many: bool = False
     serial: int = field(default_factory=lambda: next(_opaque))
+    base: tuple[Dim, int] | None = None  # of `n - 2`: n and -2
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dim):
@@ -91,6 +92,11 @@ def combine(operator: str, a: Length, b: Length) -> Length:
         return b if a == 1 else a
     if operator == "-" and a == b:
         return 0
+    if operator in "+-" and isinstance(a, Dim) and isinstance(b, int) and a.base is not None:
+        inner, offset = a.base
+        return combine("+", inner, offset + b) if operator == "+" else combine("+", inner, offset - b)
+    if operator == "+" and isinstance(b, int) and b < 0:
+        return combine("-", a, -b)
     texts = [_operand(x) for x in (a, b)]
     hints = [x if isinstance(x, int) else x.hint for x in (a, b)]
     hint = None
@@ -98,7 +104,8 @@ def combine(operator: str, a: Length, b: Length) -> Length:
         hint = _COMPUTE[operator](hints[0], hints[1])  # type: ignore[arg-type]
     if None in texts:
         return Dim(None, hint)
-    return Dim(f"{texts[0]} {operator} {texts[1]}", hint)
+    base = (a, b if operator == "+" else -b) if operator in "+-" and isinstance(a, Dim) and isinstance(b, int) else None
+    return Dim(f"{texts[0]} {operator} {texts[1]}", hint, base=base)
 
 
 def _operand(x: Length) -> str | None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from srcdiff.ir.nodes import Function
+from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
+from srcdiff.passes.hoist import hoist
+from srcdiff.passes.reuse import reuse
 from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
-    read_shapes_elsewhere,  # what is read for its shape alone is dead afterwards
-    drop_dead_code,
-    place_signs,  # -2 / n * x, a - b
-    drop_dead_code,
+    read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
+    drop_dead_code,  # and what is left is read, so that counts of reads are true
+    hoist,  # invariants before their loops
+    reuse,  # what the forward sweep has computed already
+    contract,  # sums of products as inner products, signs and scalars out of them
+    drop_dead_code,  # the products that are not made any more, before signs look at who reads what
+    place_signs,  # minus signs into constants, differences and scalars, away from whole arrays
+    drop_dead_code,  # the signs that went elsewhere
 )

@@ -16,23 +16,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from srcdiff.analysis.binding import unbound_in
 from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import INT, Array, Dim, Kind, Length, ListOf, Number, Opaque
 from srcdiff.ir.nodes import (
-    UNBOUND,
     Apply,
     Atom,
     Block,
     Branch,
     Const,
     End,
-    Exit,
     Free,
     Function,
     If,
     Loop,
-    Next,
     Operand,
     Ref,
     Stmt,
@@ -41,12 +39,10 @@ from srcdiff.ir.nodes import (
 from srcdiff.ir.walk import (
     atoms_of,
     bound_by,
-    ends_of,
     operands_of,
     source_targets,
     statements_of,
     substitute_block,
-    variables_in,
     vars_of,
 )
 from srcdiff.passes.dead_code import Marks, has_effect
@@ -136,7 +132,7 @@ class _Pass:
         self.forward: set[Var] = set()
         self.given: set[Var] = {parameter.var for parameter in function.params}
         self.roots: dict[str, Atom] = {parameter.name: parameter.var for parameter in function.params}
-        self.unbound: set[Var] = set()
+        self.unbound = unbound_in(function)
         self.untrusted: set[int] = set()
         self.has_changed = False
         self.marks = Marks(function.body, self.read_by)
@@ -156,7 +152,7 @@ class _Pass:
     # ------------------------------------------------------------ what there is
 
     def survey(self, block: Block, in_loop: bool) -> None:
-        """Count uses; find what may be unbound, and the lengths that may differ from trip to trip."""
+        """Count uses, and find the lengths that may differ from trip to trip."""
         for stmt in block.stmts:
             if self.is_read(stmt):
                 self.use(self.read_by(stmt))
@@ -168,24 +164,20 @@ class _Pass:
                         self.parts.setdefault(args[0], []).append(stmt)
                     else:
                         self.is_whole.update(vars_of(operands_of(stmt)))
-                    if op.style in ("item", "unpack", "attribute") and args[0] in self.given and isinstance(args[0].kind, Opaque):  # type: ignore[union-attr]
+                    if op.style in ("item", "unpack", "attribute") and _is_container(args[0]) and args[0] in self.given:
                         self.given.update(targets)
                 case If(_, then, orelse, results):
                     for inner in (then, orelse):
                         self.survey(inner, in_loop)
                     if is_of_users(stmt):
                         self.forward.update(results)
-                    self.join(results, (operands_of(then.end), operands_of(orelse.end)))
                 case Loop():
                     for var in (*stmt.params, *(t for source in stmt.sources for t in source_targets(source))):
                         self.distrust(var)
                     if is_of_users(stmt):
                         self.forward.update(stmt.results)
                         self.forward.update(stmt.params)
-                    leaves = [end for end in ends_of(stmt.body)]
-                    self.join(stmt.params, (stmt.inits, *(operands_of(end) for end in leaves if isinstance(end, Next))))
                     self.survey(stmt.body, True)
-                    self.join(stmt.results, (stmt.params, *(operands_of(end) for end in leaves if isinstance(end, Exit))))
                     for var in stmt.results:
                         self.distrust(var)
                 case _:
@@ -208,11 +200,6 @@ class _Pass:
                 self.uses[atom] = self.uses.get(atom, 0) + 1
             elif isinstance(atom, Free):
                 self.roots.setdefault(atom.text, atom)
-
-    def join(self, variables: tuple[Var, ...], rows: tuple[tuple[Operand, ...], ...]) -> None:
-        for var, values in zip(variables, zip(*rows)):
-            if any(value == Const(UNBOUND) or (isinstance(value, Var) and value in self.unbound) for value in values):
-                self.unbound.add(var)
 
     def distrust(self, var: Var) -> None:
         """A length that only the run knows is one number in straight-line code; from trip to trip it changes."""
@@ -425,6 +412,11 @@ class _Pass:
         return b.item(b.apply(ops.SHAPE, (value,)), Const(axis))
 
 
+def _is_container(operand: Operand) -> bool:
+    """Whether this is an argument that is taken apart on entry."""
+    return isinstance(operand, Var) and isinstance(operand.kind, Opaque)
+
+
 def _fact(kind: Kind, stmt: Apply, what: str) -> object:
     """What another value must share to be read instead."""
     if not isinstance(kind, Array) or kind.dims is None:
@@ -444,4 +436,4 @@ def _dtype(operand: Operand) -> str:
             return ""
 
 
-__all__ = ["is_of_users", "read_shapes_elsewhere", "variables_in"]
+__all__ = ["is_of_users", "read_shapes_elsewhere"]

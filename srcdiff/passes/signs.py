@@ -61,7 +61,7 @@ def _is_number(operand: Operand) -> bool:
 
 
 def _is_minus(operand: Operand) -> bool:
-    return _is_number(operand) and operand.value < 0  # type: ignore[union-attr, no-any-return]
+    return _is_number(operand) and operand.value < 0  # type: ignore[union-attr]
 
 
 @dataclass

@@ -14,7 +14,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, Unknown, is_scalar
+from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, Unknown, combine, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
 from srcdiff.prepare import calls, expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
@@ -108,6 +108,11 @@ def _sum(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     start = args[1] if len(args) > 1 else kwargs.get("start", Const(0))
     items = expressions.known_items(low, args[0])
     if items is None:
+        atom = low.store[args[0]] if isinstance(args[0], ListRef) else args[0]
+        kind = kind_of(atom) if is_atom(atom) else None
+        if isinstance(kind, ListOf) and is_scalar(kind.item) and start in (Const(0), Const(0.0)):
+            extra = () if start == Const(0) else (start,)
+            return low.builder.apply(ops.call_op(sum, "sum"), (atom, *extra), kind=kind.item, hint="total")
         return _accumulate(low, args[0], start, node)
     total = start
     for item in items:
@@ -271,6 +276,10 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             return low.builder.apply(op, (ListDisplay(atoms),), named, kind=Array(sample.dtype.name, (len(atoms),)), hint="array")
         result = calls.call_numpy(low, np.stack, (low.new_list(atoms),), {}, node)
     else:
+        atom = low.store[value] if isinstance(value, ListRef) else value
+        kind = kind_of(atom) if is_atom(atom) else None
+        if isinstance(kind, ListOf) and isinstance(kind.item, ListOf):
+            value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)
     return result if dtype is None else _astype(low, result, dtype, node)
 
@@ -415,6 +424,8 @@ def _list_method(low: Lowering, ref: ListRef, name: str, args: Args, node: ast.A
         if is_atom(state):
             item = low.atom(args[0])
             kind = kind_of(state)
+            assert isinstance(kind, ListOf)
+            kind = ListOf(kind.item, combine("+", kind.length, 1))
             low.store[ref] = low.builder.apply(ops.APPEND, (state, item), hint=state.hint, kind=kind)
             low.store[ref].is_users = True
         else:

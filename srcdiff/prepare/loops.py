@@ -17,10 +17,10 @@ from typing import Any
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, combine, join, opaque
-from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Source, Var
+from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Ref, Source, Var
 from srcdiff.prepare import expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
-from srcdiff.prepare.values import DictRef, Iterable, ListRef, Poison, Skeleton, Value, flatten, is_atom, operand_of, rebuild
+from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Poison, Record, Skeleton, Value, flatten, is_atom, operand_of, rebuild
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of, length_of
 
@@ -524,8 +524,9 @@ def _note_mutation(low: Lowering, ref: Any, state: Any, head: Any, entry: Any, e
         items = list(head) + ([] if is_atom(state) else list(state))
         kind: Kind | None = kind_of(state).item if is_atom(state) and isinstance(kind_of(state), ListOf) else None
         for item in items:
-            this = kind_of(operand_of(item, end.state[1]))
-            this = _carried_kind(this)
+            if isinstance(item, (Closure, Partial, Method, Record)) or isinstance(item, Ref):
+                raise low.refuse(NeedsUnrolling, "a list of functions or records grows in a loop whose trips are not known", None, instead="loop over a container of known length.")
+            this = _carried_kind(kind_of(operand_of(item, end.state[1])))
             kind = this if kind is None else join(kind, this)
             if kind is None:
                 raise low.refuse(KindError, "a list that grows in a loop holds values of one kind", None, instead="use a list for each kind.")

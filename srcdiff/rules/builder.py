@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from srcdiff.ir import ops
@@ -37,6 +38,12 @@ class Builder:
     def add(self, stmt: Stmt) -> None:
         self.stmts.append(stmt)
 
+    def foresee(self, stmts: Iterable[Stmt]) -> None:
+        """What statements before this block have computed need not be computed again."""
+        for stmt in stmts:
+            if isinstance(stmt, Apply) and _is_shared(stmt.op, stmt.args) and not any(isinstance(t.kind, ListOf) for t in stmt.targets):
+                self.known.setdefault((stmt.op, stmt.args, stmt.kwargs), stmt.targets)
+
     def find(self, key: Key) -> tuple[Var, ...] | None:
         scope: Builder | None = self
         while scope is not None:
@@ -54,7 +61,7 @@ class Builder:
         self, op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], ...] = (), *, hint: str = "", kind: Kind | tuple[Kind, ...] | None = None
     ) -> tuple[Var, ...]:
         key = (op, args, kwargs)
-        is_shared = op.style not in _VERSIONS and not op.has_effect and not (op is ops.DISPLAY and not isinstance(args[0], tuple))
+        is_shared = _is_shared(op, args)
         if is_shared:
             found = self.find(key)
             if found is not None:
@@ -85,6 +92,11 @@ class Builder:
             return Const(kind.dims[axis])
         shape = self.apply(ops.SHAPE, (value,))
         return self.item(shape, Const(axis))
+
+
+def _is_shared(op: Op, args: tuple[Operand, ...]) -> bool:
+    """Whether a second value of the same primitive and operands is the first one."""
+    return op.style not in _VERSIONS and not op.has_effect and not (op is ops.DISPLAY and not isinstance(args[0], tuple))
 
 
 _HINTS: dict[str, str] = {

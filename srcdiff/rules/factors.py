@@ -81,7 +81,7 @@ def view(value: Staged) -> Product:
     """What `value` is made of, as far as it may be taken apart."""
     if is_number(value):
         number = value.atom.value  # type: ignore[union-attr]
-        return Product(number < 0, abs(number), () if value.is_full else (_one(value),))
+        return Product(number < 0, abs(number))
     stmt = _definition(value)
     if stmt is not None and stmt.op is ops.NEG:
         inner = view(_operands(value, stmt)[0])
@@ -117,12 +117,6 @@ def view(value: Staged) -> Product:
     return Product(scalars=(value,)) if _is_scalar(value) else Product(arrays=(value,))
 
 
-def _one(value: Staged) -> Staged:
-    from srcdiff.rules.staging import Staged
-
-    return Staged(value.builder, Const(1), value.dims, value.like)
-
-
 def _strip(value: Staged) -> Staged:
     return neg(value) if is_negative(value) else value
 
@@ -152,8 +146,8 @@ def mul(a: Staged, b: Staged) -> Staged:
     if is_number(a) and is_number(b):
         return _rescale(a, a.atom.value * b.atom.value, b)  # type: ignore[union-attr, operator]
     for one, other in ((a, b), (b, a)):
-        if is_number(one) and one.atom.value == 1 and _absorbs(other, one):  # type: ignore[union-attr]
-            return other
+        if is_number(one) and one.atom.value == 1:  # type: ignore[union-attr]
+            return _as_wide(other, a, b)
     left, right = view(a), view(b)
     if not _may_break(left, right):
         left = _atomic(a)
@@ -178,10 +172,6 @@ def _may_break(one: Product, other: Product) -> bool:
     return len(one.arrays) == 1 and (other.number != 1 or bool(other.scalars or other.scalar_divisors) or not other.arrays)
 
 
-def _absorbs(value: Staged, one: Staged) -> bool:
-    return one.is_full and one.dims == () or one.dims == value.dims
-
-
 def _rescale(a: Staged, number: float, b: Staged) -> Staged:
     from srcdiff.rules.staging import Staged
 
@@ -197,7 +187,7 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
     from srcdiff.rules.staging import Staged, elementwise
 
     builder = a.builder
-    scalars = [x for x in p.scalars if not (is_number(x) and x.atom.value == 1 and x.is_full)]  # type: ignore[union-attr]
+    scalars = [x for x in p.scalars if not (is_number(x) and x.atom.value == 1)]  # type: ignore[union-attr]
     scalar: Staged | None = None
     # A quotient comes first, since both partials of a division share it; a constant over a divisor is one.
     if scalars and p.scalar_divisors:
@@ -237,7 +227,20 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
         result = scalar
     else:
         result = array if scalar is None else elementwise(ops.MUL, scalar, array)
-    return elementwise(ops.NEG, result) if p.is_negative and not is_number(result) else neg(result) if p.is_negative else result
+    if p.is_negative:
+        result = neg(result) if is_number(result) else elementwise(ops.NEG, result)
+    return _as_wide(result, a, b)
+
+
+def _as_wide(result: Staged, a: Staged, b: Staged) -> Staged:
+    """The result with the shape of `a * b`: a constant that stood for a whole array leaves none behind."""
+    from srcdiff.rules.shapes import broadcast
+    from srcdiff.rules.staging import Staged, like_of
+
+    if a.dims is None or b.dims is None:
+        return result
+    dims = broadcast(a.dims, b.dims)
+    return result if result.dims == dims else Staged(result.builder, result.atom, dims, like_of((a, b), dims))
 
 
 def _extent(value: Staged) -> int:

@@ -156,12 +156,16 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, y_bar: Any) -> Any:
 
 
 def _contracted(y_bar: Any, other: Any, y_axes: range, other_axes: list[int], free: list[int], partner: dict[int, int]) -> Any:
-    """The product of y_bar with the other factor, its axes in the order of this one's."""
+    """The product of the other factor with y_bar, its axes in the order of this one's.
+
+    The other factor comes first: np.tensordot then copies it, where it must, with its contracted axes innermost, and those of
+    sliding windows are long in memory.
+    """
     if not y_axes and not free:
         product = y_bar * other
     else:
-        product = np.tensordot(y_bar, other, axes=(tuple(y_axes), tuple(other_axes)))
-    places = free + [partner[axis] for axis in sorted(partner)]
+        product = np.tensordot(other, y_bar, axes=(tuple(other_axes), tuple(y_axes)))
+    places = [partner[axis] for axis in sorted(partner)] + free
     return _transposed(product, tuple(places.index(i) for i in range(len(places))))
 
 

@@ -21,7 +21,7 @@ from srcdiff.ir.nodes import Apply, Atom, Const, Free, ListDisplay, Op, Operand,
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of, view
-from srcdiff.rules.registry import Shaped, rule_for
+from srcdiff.rules.registry import Rule, Shaped, rule_for
 from srcdiff.rules.shapes import Shape, axes_of, broadcast
 
 Dims = Shape | None
@@ -381,10 +381,11 @@ def elementwise(op: Op, *args: Staged) -> Staged:
     own = dims_of(atom.kind)
     if own is not None and same_shape(own, dims):
         return Staged(builder, atom)
-    return Staged(builder, atom, dims, _like(args, dims))
+    return Staged(builder, atom, dims, like_of(args, dims))
 
 
-def _like(args: tuple[Staged, ...], dims: Shape) -> Callable[[], Atom]:
+def like_of(args: tuple[Staged, ...], dims: Shape) -> Callable[[], Atom]:
+    """What has the shape to which the arguments broadcast."""
     for a in args:
         if a.dims == dims:
             return a.like
@@ -405,7 +406,8 @@ def materialise(value: Staged) -> Staged:
         return value
     b = value.builder
     shape = b.apply(ops.SHAPE, (value.like(),))
-    atom = b.apply(call_for(np.broadcast_to), (value.atom, shape), kind=Array(_dtype(value.kind), value.dims))
+    small = Const(float(value.atom.value)) if isinstance(value.atom, Const) else value.atom
+    atom = b.apply(call_for(np.broadcast_to), (small, shape), kind=Array(_dtype(value.kind), value.dims))
     return Staged(b, atom)
 
 
@@ -454,7 +456,7 @@ def linear_call(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if is_alone and factors.is_negative(a):
                 sign, a = -sign, factors.neg(a)
         parts.append(operand(builder, a))
-    named = tuple((k, operand(builder, v)) for k, v in kwargs.items())
+    named = tuple((k, operand(builder, v)) for k, v in kwargs.items() if not _is_default(rule, k, v))
     if op.fn is np.transpose and len(parts) == 1 and not named:
         op = ops.TRANSPOSE
     targets = builder.apply_all(op, tuple(parts), named)
@@ -462,6 +464,13 @@ def linear_call(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return tuple(wrap(builder, t) for t in targets)
     result = wrap(builder, targets[0])
     return factors.neg(result) if sign < 0 else result
+
+
+def _is_default(rule: Rule | None, name: str, value: Any) -> bool:
+    if rule is None or rule.signature is None or name not in rule.signature.parameters:
+        return False
+    default = rule.signature.parameters[name].default
+    return type(default) is type(value) and isinstance(value, (int, str, type(None))) and default == value
 
 
 # ---------------------------------------------------------------- shapes, lazily

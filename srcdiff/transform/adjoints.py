@@ -13,7 +13,7 @@ import numpy as np
 from srcdiff.errors import InternalError, KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, opaque
-from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, Source, Var
+from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, SliceOf, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged, add_at, astype, dims_of, operand, owned, zeros
@@ -150,6 +150,9 @@ def zero(var: Var, b: Builder) -> Staged:
             display = ListDisplay((Const(0.0),))
             n = b.apply(ops.LEN, (var,))
             return Staged(b, b.apply(ops.MUL, (display, n), kind=ListOf(kind.item, length)))
+        case ListOf(ListOf() as item, length):
+            row = Var("item", item)
+            return Staged(b, _mapped(b, (Source(row, var),), ListOf(item, length), lambda inner: zero(row, inner)))
         case ListOf() | TupleOf():
             raise KindError("the derivative of a list of containers that grows in a loop is not accepted", instead="keep a list for each part.")
         case _:
@@ -187,18 +190,26 @@ def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b
     else:
         buffer = full(_at(existing, b), base)
     if isinstance(kind, ListOf):
-        if isinstance(index, Const) or not isinstance(contribution.kind, ListOf):
-            atom = b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=f"{base.hint}_bar")
-            adjoints.put(base, Staged(b, atom))
-            return
-        part = zero(base, b)
-        atom = b.apply(ops.INDEX_SET, (part.atom, index, contribution.atom), hint=f"{base.hint}_bar")
-        adjoints.put(base, add_lists(buffer, Staged(b, atom), b) if existing is not None else Staged(b, atom))
+        adjoints.put(base, _add_to_list(buffer, index, contribution, base, b, is_first=existing is None))
         return
     result = add_at(buffer, index, contribution, repeats=not is_unique)
     if isinstance(result.atom, Var):
         result.atom.hint = f"{base.hint}_bar"
     adjoints.put(base, result)
+
+
+def _add_to_list(buffer: Staged, index: Operand, contribution: Staged, base: Var, b: Builder, *, is_first: bool) -> Staged:
+    """The adjoint of a list with a contribution to one item, or to a slice of it."""
+    hint = f"{base.hint}_bar"
+    if isinstance(index, SliceOf):
+        part = buffer if is_first else zero(base, b)
+        written = Staged(b, b.apply(ops.INDEX_SET, (part.atom, index, contribution.atom), hint=hint))
+        return written if is_first else add_lists(buffer, written, b)
+    if isinstance(contribution.kind, ListOf):
+        if not is_first:
+            contribution = add_lists(Staged(b, b.item(buffer.atom, index)), contribution, b)
+        return Staged(b, b.apply(ops.INDEX_SET, (buffer.atom, index, contribution.atom), hint=hint))
+    return Staged(b, b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=hint))
 
 
 __all__ = ["Adjoints", "accumulate", "add_item", "full", "named", "np", "opaque", "zero"]

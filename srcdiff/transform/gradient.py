@@ -50,6 +50,7 @@ def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
 def _swept(primal: Primal, argnums: Sequence[Selector], seeds: Sequence[tuple[Var, Any]], builder: Builder | None = None) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
     """The forward sweep, the reverse sweep in its builder, and the gradients."""
     builder = Builder() if builder is None else builder
+    builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
     reverser = Reverser(active(primal.stmts, _inputs(primal, selected), [v for v, _ in seeds]), primal.stmts)
     adjoints = Adjoints()

@@ -41,6 +41,7 @@ def reverse_loop(reverser: Reverser, loop: Loop, adjoints: Adjoints, b: Builder)
         if not found:
             break
         constant |= found
+    built.constant = constant
     return _assemble(reverser, loop, built, incoming, adjoints, b)
 
 
@@ -56,6 +57,7 @@ class _Built:
         self.index: Var | None = None
         self.scattered: list[Any] = []
         self.carried: list[int] = []
+        self.constant: set[Any] = set()
 
 
 def _outer_actives(reverser: Reverser, loop: Loop) -> list[Var]:
@@ -204,6 +206,7 @@ def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int,
     needed = tuple(results[k] for k in keys if not isinstance(k, int) or _is_wanted(reverser, loop.inits[k]))
     swept = drop_dead_code_in(Block((draft,), Yield(needed)))
     if not swept.stmts:
+        _pass_through(reverser, loop, built, incoming, adjoints, b)
         return [replace(loop, body=built.body)]
     trimmed = swept.stmts[-1]
     assert isinstance(trimmed, Loop)
@@ -221,10 +224,15 @@ def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int,
     for key in keys:
         if isinstance(key, int) and results[key] in kept_results:
             reverser.give(adjoints, loop.inits[key], _to_init(Staged(b, results[key]), loop.inits[key], b), b)
-    for i, value in incoming.items():
-        if i in built.unchanged and value is not None:
-            reverser.give(adjoints, loop.inits[i], _to_init(Staged(b, value.atom, value.dims, value.like), loop.inits[i], b), b)
+    _pass_through(reverser, loop, built, incoming, adjoints, b)
     return forward
+
+
+def _pass_through(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder) -> None:
+    """An adjoint that no trip changes is that of the initial value."""
+    for i, value in incoming.items():
+        if i in built.constant and value is not None:
+            reverser.give(adjoints, loop.inits[i], _to_init(Staged(b, value.atom, value.dims, value.like), loop.inits[i], b), b)
 
 
 def _to_init(value: Staged, init: Operand, b: Builder) -> Staged:

@@ -147,6 +147,13 @@ class Reverser:
             if stmt.op.text == "np.array":
                 self._array(stmt, bars[0], adjoints, b)
                 return
+            if stmt.op.fn is sum and bars[0] is not None:
+                kind = kind_of(stmt.args[0])
+                assert isinstance(kind, ListOf)
+                n = b.apply(ops.LEN, (stmt.args[0],))
+                each = ListDisplay((full(bars[0], stmt.targets[0]).atom,))
+                self.give(adjoints, stmt.args[0], Staged(b, b.apply(ops.MUL, (each, n), kind=ListOf(Number("float"), kind.length))), b)
+                return
             raise NoRule(f"no derivative rule for `{stmt.op.text}`")
         if any(_is_unknown(a) for a in (*stmt.args, *(v for _, v in stmt.kwargs))) and rule.fn not in _SIMPLE:
             self._general(rule, stmt, bars[0], adjoints, b)

@@ -106,9 +106,8 @@ class _Plan:
         )
         if is_view:
             return True
-        if stmt.op.style not in ("binary", "unary") or not isinstance(stmt.targets[0].kind, Number):
-            return False
-        if stmt.op.text in ("**", "@"):
+        # A float is kept: that costs less time than one more operation. A test costs a name in the record.
+        if stmt.op.style not in ("binary", "unary") or stmt.targets[0].kind not in (Number("bool"), Number("int")):
             return False
         have = set(needed) | set(done) | {t for s in self.loop.sources for t in source_targets(s) if self._comes_from_header(t)}
         return all(v in have for v in reads)

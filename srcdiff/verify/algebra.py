@@ -20,11 +20,11 @@ from srcdiff.verify.polynomials import (
     BITS,
     MAX_EXPONENT,
     MAX_POWER,
+    MAX_WORK,
     Poly,
     Quotient,
     Undecided,
     exponents_of,
-    power_of,
     product_of,
     sum_of,
 )  # fmt: skip
@@ -56,6 +56,7 @@ class Algebra:
         self.piece = piece
         self.as_exponentials = as_exponentials
         self.root = root
+        self.work = 0  # products of terms since it was last asked
         self.opaque = opaque  # expressions that are indeterminates
         self.known: dict[Any, Quotient] = {}
         self.count = 0
@@ -69,6 +70,20 @@ class Algebra:
         self.functions: dict[str, list[tuple[list[Any], list[Quotient], int]]] = {}
 
     # -- arithmetic on quotients
+
+    def times(self, a: Poly, b: Poly) -> Poly:
+        self.work += len(a) * len(b)
+        if self.work > MAX_WORK:
+            raise Undecided("the polynomials grow too large")
+        return product_of(a, b)
+
+    def to_power(self, a: Poly, n: int) -> Poly:
+        if n > MAX_POWER:
+            raise Undecided("a power is too high")
+        out: Poly = {0: 1}
+        for _ in range(n):
+            out = self.times(out, a)
+        return out
 
     def total(self, quotients: list[Quotient]) -> Quotient:
         groups: dict[tuple[tuple[int, int], ...], Poly] = {}
@@ -86,7 +101,7 @@ class Algebra:
             has = dict(den)
             for number, e in powers.items():
                 for _ in range(e - has.get(number, 0)):
-                    part = product_of(part, self.divisors[number])
+                    part = self.times(part, self.divisors[number])
             num = sum_of(num, part)
         return Quotient(num, tuple(sorted(powers.items())) if num else ())
 
@@ -96,22 +111,22 @@ class Algebra:
         powers = dict(a.den)
         for number, e in b.den:
             powers[number] = powers.get(number, 0) + e
-        return Quotient(product_of(a.num, b.num), tuple(sorted(powers.items())))
+        return Quotient(self.times(a.num, b.num), tuple(sorted(powers.items())))
 
     def inverse(self, a: Quotient) -> Quotient:
         if not a.num:
             raise Undecided("division by zero")
         num: Poly = {0: 1}
         for number, e in a.den:
-            num = product_of(num, power_of(self.divisors[number], e))
+            num = self.times(num, self.to_power(self.divisors[number], e))
         factor, monomial, rest = self.content(a.num)
-        num = product_of(num, {-monomial: Fraction(1) / factor})
+        num = self.times(num, {-monomial: Fraction(1) / factor})
         return Quotient(num, () if rest == {0: 1} else ((self.divisor(rest), 1),))
 
     def power(self, a: Quotient, n: int) -> Quotient:
         if n < 0:
             a, n = self.inverse(a), -n
-        return Quotient(power_of(a.num, n), tuple((number, e * n) for number, e in a.den) if n else ())
+        return Quotient(self.to_power(a.num, n), tuple((number, e * n) for number, e in a.den) if n else ())
 
     def content(self, num: Poly) -> tuple[Any, int, Poly]:
         """(number, monomial, rest) whose product is num; the rest is the same for all multiples."""
@@ -155,7 +170,7 @@ class Algebra:
         lowest = min(0, *parts)
         out: Poly = {}
         for k, part in parts.items():
-            out = sum_of(out, product_of(part, power_of(equal, k - lowest)))
+            out = sum_of(out, self.times(part, self.to_power(equal, k - lowest)))
         return out
 
     # -- indeterminates
@@ -211,9 +226,13 @@ class Algebra:
     def convert(self, expr: Expr) -> Quotient:
         if expr.is_Rational:
             return Quotient({0: _number(expr)} if expr else {})
-        if expr in self.opaque:
-            return self.of_index(self.indeterminate(expr, self.piece.value(expr)))
         if expr.is_Add:
+            if self.opaque:
+                factor, primitive = expr.primitive()
+                for sign, known in ((1, primitive), (-1, -primitive)):
+                    if known in self.opaque:
+                        index = self.indeterminate(known, self.piece.value(known))
+                        return Quotient({1 << (BITS * index): _number(sign * factor)})
             return self.total([self.quotient(a) for a in expr.args])
         if expr.is_Mul:
             out = Quotient({0: 1})
@@ -290,7 +309,7 @@ class Algebra:
         out = self.of_index(self.function(name, args, self.piece.value(expr)))
         if name in ("cos", "cosh"):
             other = self.quotient((sympy.sin if name == "cos" else sympy.sinh)(expr.args[0]))
-            square = product_of(other.num, other.num)
+            square = self.times(other.num, other.num)
             (index,) = (i for i, _ in exponents_of(next(iter(out.num))))
             sign = 1 if name == "cosh" else -1
             self.relations.setdefault(index, (2, sum_of({0: 1}, {m: sign * c for m, c in square.items()})))
@@ -390,7 +409,7 @@ class Algebra:
         over = Quotient({0: 1})
         for number, e in base.den:
             d = self.divisors[number]
-            num = product_of(num, power_of(d, -e % q))
+            num = self.times(num, self.to_power(d, -e % q))
             sign = -1 if self.poly_value(d) < 0 and (e + (-e % q)) // q % 2 else 1
             over = self.product(over, Quotient({0: sign}, ((number, (e + (-e % q)) // q),)))
         factor, monomial, rest = self.content(num)

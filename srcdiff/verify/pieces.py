@@ -33,8 +33,8 @@ class Piece:
         self._opaque: list[frozenset[Any]] = [frozenset()]
 
     def take_as_opaque(self, expr: Expr) -> None:
-        """Try proofs first in which the sums within this expression are indeterminates: what holds for any values holds for these."""
-        sums = frozenset(_sums_within(expr)) - {expr}
+        """Try first to prove with the sums within this expression as indeterminates: what holds for all values holds for theirs."""
+        sums = frozenset(s.primitive()[1] for s in _sums_within(expr) if s is not expr)
         self._opaque = [sums, frozenset()] if sums else [frozenset()]
 
     def value(self, expr: Expr) -> Any:
@@ -72,6 +72,7 @@ class Piece:
             algebra = self._algebras.get((opaque, as_exponentials, root))
             if algebra is None:
                 algebra = self._algebras[opaque, as_exponentials, root] = Algebra(self, as_exponentials, root, opaque)
+            algebra.work = 0
             try:
                 return algebra.is_zero(algebra.total([algebra.quotient(t) for t in terms]))
             except FinerRoot as finer:

@@ -34,7 +34,7 @@ def check_gradient(
     gives the same to the bit, and so do the compiled function, `value_and_grad` and `vjp` up to rounding; the source calls
     nothing of srcdiff.
     """
-    kwargs = dict(kwargs or {})
+    kwargs = {**_defaults(f, argnums), **(kwargs or {})}
     before = copy.deepcopy((args, kwargs))
     value_and_grad = srcdiff.value_and_grad(f, argnums, has_aux)
     grad = srcdiff.grad(f, argnums, has_aux)
@@ -95,6 +95,13 @@ def _equal(a: Any, b: Any, rtol: float) -> bool:
     rtol = max(rtol, 1e-5) if rtol and np.result_type(a).itemsize < 8 else rtol
     size = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
     return bool(np.allclose(a, b, rtol=rtol, atol=rtol * size, equal_nan=True))
+
+
+def _defaults(f: Any, argnums: Any) -> dict[str, Any]:
+    """The defaults of keyword-only parameters to differentiate by."""
+    names = [argnums] if isinstance(argnums, (int, str)) else argnums
+    parameters = [inspect.signature(f).parameters[name] for name in names if isinstance(name, str)]
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
 
 
 def _without_aux(result: Any, has_aux: bool) -> Any:
