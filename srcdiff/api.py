@@ -205,8 +205,8 @@ def _shifted(task: Task, count: int) -> Task:
 def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comments: bool) -> Task:
     if holomorphic:
         raise KindError("holomorphic=True is not accepted: complex arguments have no gradient here", instead="differentiate by the real and the imaginary part.")
-    is_single = isinstance(argnums, (int, str))
-    numbers = (argnums,) if isinstance(argnums, (int, str)) else tuple(argnums)
+    is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
+    numbers = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
     for a in numbers:
         if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):
             raise KindError(f"argnums holds {a!r}: it takes positions (int) and names of parameters (str)")

@@ -123,6 +123,7 @@ class _Signs:
             inner = self.inner(stmt.args[0])
             if inner is not None and inner.op is ops.NEG:
                 self.same[target] = inner.args[0]
+                self.move(inner, self.counts.get(target, 0))
                 return []
             if inner is not None and (self.takes_sign(inner.targets[0]) or inner.op in (ops.MUL, ops.DIV)):
                 self.wanted[inner.targets[0]] = target
@@ -148,10 +149,16 @@ class _Signs:
         """The negative of a term that begins with a minus."""
         stmt = self.made.get(operand) if isinstance(operand, Var) else None
         if stmt is not None and stmt.op is ops.NEG and operand not in self.wanted:
-            assert isinstance(operand, Var)
-            self.counts[operand] -= 1
+            self.move(stmt, 1)
             return stmt.args[0]
         return self.negative(operand) if self.begins_with_minus(operand) else None
+
+    def move(self, minus: Apply, readers: int) -> None:
+        """One reader of a minus now reads what it is the minus of, as do that reader's own readers."""
+        target = minus.targets[0]
+        self.counts[target] -= 1
+        for var in vars_of(minus.args):
+            self.counts[var] += readers - (self.counts[target] == 0)
 
     def begins_with_minus(self, operand: Operand) -> bool:
         while True:

@@ -22,7 +22,7 @@ from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
 from srcdiff.prepare import builtin_calls, expressions, loops, statements
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
-from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Record, Value, is_atom
+from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.rules import chapters
@@ -77,6 +77,10 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
             return builtin_calls.call_method(low, fn, args, kwargs, node)
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
+        case Instance(value):
+            call = getattr(type(value), "__call__", None)
+            if isinstance(call, types.FunctionType):
+                return call_value(low, Ref(call, type(value).__name__), (fn, *args), kwargs, node)
     raise low.refuse(KindError, "this value cannot be called", node)
 
 

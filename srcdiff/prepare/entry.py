@@ -18,7 +18,7 @@ from srcdiff.errors import KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown
 from srcdiff.ir.nodes import Const, Free, Op, Ref, Var
-from srcdiff.prepare.values import Record, Value
+from srcdiff.prepare.values import Instance, Record, Value
 from srcdiff.rules.builder import Builder
 
 if TYPE_CHECKING:
@@ -69,7 +69,15 @@ class Fields:
     path: str
 
 
-Structure = Leaf | Known | Sequence | Mapping | Fields
+@dataclass(frozen=True, eq=False)
+class Object:
+    """An object of a class of the user's; what is read of it joins the guard as it is read."""
+
+    value: Any
+    path: str
+
+
+Structure = Leaf | Known | Sequence | Mapping | Fields | Object
 
 
 def describe(value: Any, path: str) -> Structure:
@@ -96,8 +104,18 @@ def describe(value: Any, path: str) -> Structure:
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = tuple(f.name for f in dataclasses.fields(value))
             return Fields(type(value), names, tuple(describe(getattr(value, n), f"{path}.{n}") for n in names), path)
+        case _ if is_instance(value):
+            return Object(value, path)
         case _:
             return Known(value, path)
+
+
+def is_instance(value: Any) -> bool:
+    """Whether a value is an object of a class written in Python that is no function in disguise."""
+    cls = type(value)
+    if isinstance(value, (type, types.ModuleType)) or cls.__module__ in ("builtins", "functools", "types") or cls.__module__.startswith(("numpy", "srcdiff.")):
+        return False
+    return bool(cls.__flags__ & 1 << 9)  # a heap type: made by a class statement
 
 
 def _array_kind(value: np.ndarray[Any, Any] | np.generic, path: str) -> Kind:
@@ -137,7 +155,7 @@ def open_structure(low: Lowering, s: Structure, atom: Any, hint: str) -> Value:
 
 
 def _count(s: Structure) -> int:
-    return 1 if isinstance(s, (Leaf, Known)) else sum(_count(i) for i in s.items)
+    return 1 if isinstance(s, (Leaf, Known, Object)) else sum(_count(i) for i in s.items)
 
 
 def _is_unpackable(s: Structure) -> bool:
@@ -189,6 +207,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
                 name = key if isinstance(key, str) and key.isidentifier() else f"{hint}_item"
                 opened.append((key, _open(low, i, _item(builder, i, atom, Const(key), name, leaves), name, leaves)))
             return low.new_dict(tuple(opened))
+        case Object(value, path):
+            return Instance(value, atom, path)
         case Fields(cls, fields, items, _):
             values = []
             for f, i in zip(fields, items):
@@ -213,7 +233,7 @@ def _item(builder: Builder, s: Structure, atom: Any, key: Const, hint: str, leav
 
 def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None = None) -> Value:
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
-    if callable(value) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
+    if (callable(value) and not is_instance(value)) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
         known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
         is_root = owner is None and (is_cell or source.globals is low.root_source.globals) and source.globals.get(name) is value
         if is_root and isinstance(value, types.FunctionType):
@@ -261,13 +281,23 @@ def _free_kind(value: Any, name: str) -> Kind:
     return s.kind if isinstance(s, Leaf) else Opaque(type(value).__name__)
 
 
+def read_attribute(low: Lowering, instance: Instance, name: str) -> Value:
+    """An attribute that the object itself holds."""
+    path = f"{instance.path}.{name}"
+    structure = describe(getattr(instance.value, name), path)
+    low.requirements[path] = structure
+    kind = structure.kind if isinstance(structure, Leaf) else Opaque(type(structure).__name__)
+    atom = low.builder.apply(Op(f"attribute {name}", "attribute", name), (instance.atom,), hint=name, kind=kind)
+    return open_structure(low, structure, atom, name)
+
+
 def _without_paths(s: Structure) -> Structure:
     """A structure whose lengths no argument tells."""
     match s:
         case Leaf(Array(dtype, dims), path) if dims is not None:
             return Leaf(Array(dtype, tuple(Dim(None, n.hint if isinstance(n, Dim) else n) for n in dims)), path)
-        case Leaf(Number(type), path):
-            return Leaf(Number(type), path)
+        case Leaf(Number(name), path):
+            return Leaf(Number(name), path)
         case Sequence() | Mapping() | Fields():
             return dataclasses.replace(s, items=tuple(_without_paths(i) for i in s.items))
         case _:
@@ -280,8 +310,8 @@ def _without_paths(s: Structure) -> Structure:
 def tests(s: Structure, known: dict[str, Any]) -> list[str]:
     """Python expressions that hold for exactly the arguments of this structure; `known` names what they compare with."""
     match s:
-        case Leaf(Number(type), path):
-            return [f"{path}.__class__ is {type}"]
+        case Leaf(Number(name), path):
+            return [f"{path}.__class__ is {name}"]
         case Leaf(Array(dtype, dims), path):
             name = f"{dtype}_dtype"
             known[name] = np.dtype(dtype)
@@ -290,8 +320,8 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
                 known["generic_or_array"] = (np.generic, np.ndarray)
                 return [f"isinstance({path}, generic_or_array) and {path}.dtype == {name} and {path}.ndim == 0"]
             return [f"{path}.__class__ is ndarray and {path}.dtype == {name} and {path}.ndim == {len(dims or ())}"]
-        case Leaf(ListOf(Number(type), _), path):
-            return [f"{path}.__class__ is list and len({path}) > {LONG} and set(map(type, {path})) == {{{type}}}"]
+        case Leaf(ListOf(Number(name), _), path):
+            return [f"{path}.__class__ is list and len({path}) > {LONG} and set(map(type, {path})) == {{{name}}}"]
         case Leaf(ListOf(Array(dtype, dims), _), path):
             name = f"{dtype}_dtype"
             known[name] = np.dtype(dtype)
@@ -313,6 +343,8 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
         case Mapping(cls, keys, items, path):
             present = "".join(f" and {k!r} in {path}" for k in keys)
             return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(keys)}{present}", *(t for i in items for t in tests(i, known))]
+        case Object(value, path):
+            return [f"{path}.__class__ is {_class_name(type(value), known)}"]
         case Fields(cls, _, items, path):
             return [f"{path}.__class__ is {_class_name(cls, known)}", *(t for i in items for t in tests(i, known))]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib
+import inspect
 import types
 from typing import Any
 
@@ -19,9 +20,9 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Const, Free, Op, Ref, SliceOf, Var
 from srcdiff.prepare import calls, loops, statements
-from srcdiff.prepare.entry import open_global
+from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, truth
-from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
+from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
 from srcdiff.rules.inference import kind_of
 
 _ARRAY_ATTRIBUTES = {"shape": ops.SHAPE, "size": ops.SIZE, "ndim": ops.NDIM, "dtype": ops.DTYPE, "T": ops.TRANSPOSE}
@@ -177,6 +178,9 @@ def _dispatching(low: Lowering, a: Value, op: Op, b: Value, node: ast.AST) -> tu
     for i, other in ((0, b), (1, a)):
         if isinstance(sides[i], (ListRef, tuple)) and is_atom(other) and isinstance(kind_of(other), Array):
             sides[i] = calls.call_numpy(low, np.array, (sides[i],), {}, node)
+        elif isinstance(sides[i], Instance):
+            name = type(sides[i].value).__name__
+            raise low.refuse(SyntaxNotAccepted, f"`{op.text}` is given an object of class `{name}`", node, instead="compute with its attributes.")
         elif isinstance(sides[i], (Closure, Partial, Method, Iterable)):
             raise low.refuse(KindError, f"`{op.text}` is given a function or an iterator", node)
     return sides[0], sides[1]
@@ -351,6 +355,8 @@ def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, n
 
 def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     match owner:
+        case Instance():
+            return _instance_attribute(low, owner, name, node)
         case Ref(value) if isinstance(value, (types.ModuleType, type)) or not callable(value):
             if not hasattr(value, name):
                 raise low.refuse(KindError, f"`{owner.text}` has no attribute `{name}`", node)
@@ -382,6 +388,24 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     if isinstance(kind, (ListOf, Opaque)):
         return Method(owner, name)
     raise low.refuse(KindError, f"the attribute `.{name}` of this value is not accepted", node)
+
+
+def _instance_attribute(low: Lowering, owner: Instance, name: str, node: ast.AST) -> Value:
+    """An attribute of an object: a method bound to it, a property computed, a class's attribute, or what the object holds."""
+    cls = type(owner.value)
+    found = inspect.getattr_static(cls, name, None)
+    match found:
+        case types.FunctionType():
+            return Partial(Ref(found, name), (owner,), {})
+        case staticmethod():
+            return Ref(found.__func__, name)
+        case classmethod():
+            return Partial(Ref(found.__func__, name), (Ref(cls, cls.__name__),), {})
+        case property() if found.fget is not None:
+            return calls.call_value(low, Ref(found.fget, name), (owner,), {}, node)
+    if not hasattr(owner.value, name):
+        raise low.refuse(KindError, f"an object of class `{cls.__name__}` has no attribute `{name}`", node)
+    return read_attribute(low, owner, name)
 
 
 def _class_attribute(low: Lowering, owner: Record, name: str, node: ast.AST) -> Value:

@@ -83,6 +83,15 @@ class Iterable:
     args: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """An object of a class of the user's: its attributes are read when the function runs, their kinds are known."""
+
+    value: Any
+    atom: Atom
+    path: str
+
+
 @dataclass(frozen=True, slots=True)
 class Poison:
     """A name whose value depends on the path in a way that has no single kind; reading it is refused."""
@@ -190,7 +199,7 @@ def rebuild(skeleton: Skeleton, leaves: list[Atom], new_list: Callable[[State], 
 
 
 def _is_plain(held: Any) -> bool:
-    return not isinstance(held, (ListRef, DictRef, Record, Closure, Partial, Method, Iterable, Poison))
+    return not isinstance(held, (ListRef, DictRef, Record, Closure, Partial, Method, Iterable, Instance, Poison))
 
 
 def operand_of(value: Value, store: Store) -> Operand:
@@ -210,5 +219,7 @@ def operand_of(value: Value, store: Store) -> Operand:
             return RecordDisplay(Ref(value.cls, value.cls.__name__), value.fields, tuple(operand_of(v, store) for v in value.values))
         case SliceOf():
             return value
+        case Instance():
+            return value.atom
         case _:
             raise TypeError(type(value).__name__)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,10 +16,10 @@ from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.analysis.activity import active
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, DictDisplay, Free, Function, If, ListDisplay, Op, Operand, Parameter, RecordDisplay, Ref, Return, Stmt, Var, Yield
-from srcdiff.ir.ops import ASTYPE, ITEM
+from srcdiff.ir.ops import ASTYPE, ITEM, call_op
 from srcdiff.ir.walk import map_block
 from srcdiff.passes.dead_code import drop_dead_code_in
-from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Sequence as SequenceOf, Structure
+from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence as SequenceOf, Structure
 from srcdiff.prepare.program import Primal
 from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
 from srcdiff.rules.builder import Builder
@@ -219,13 +220,13 @@ def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]]) ->
     for structure, value, name in selected:
         before = len(found)
         _leaves(structure, value, primal, found)
-        if len(found) == before and isinstance(structure, (Leaf, Known)):
+        if len(found) == before and isinstance(structure, (Leaf, Known, Object)):
             raise NotDifferentiable(f"the argument `{name}` of `{primal.name}` {_why_not(structure)}", _definition(primal), instead=_instead(structure))
     return found
 
 
 def _why_not(s: Structure) -> str:
-    if isinstance(s, Known):
+    if isinstance(s, (Known, Object)):
         if s.value is None or isinstance(s.value, str):
             return f"is {s.value!r}, which has no derivative"
         return f"is an object of type `{type(s.value).__name__}`, which has no derivative"
@@ -282,12 +283,13 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
             if not is_differentiable(kind) or not isinstance(atom, Var):
                 return Const(None)
             return _leaf_gradient(atom, adjoints, b)
-        case Known():
+        case Known() | Object():
             return Const(None)
         case SequenceOf(cls, _, _):
             return ListDisplay(tuple(parts)) if issubclass(cls, list) else tuple(parts)
-        case Mapping(_, keys, _, _):
-            return DictDisplay(keys, tuple(parts))
+        case Mapping(cls, keys, _, _):
+            display = DictDisplay(keys, tuple(parts))
+            return b.apply(call_op(cls, cls.__name__), (display,), kind=Opaque("dict")) if cls is OrderedDict else display
         case Fields(cls, fields, _, _):
             return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts))
 
