@@ -183,7 +183,7 @@ def _around_primitive(f: Any) -> types.FunctionType:
     rule = chapters.find(f)
     assert rule is not None
     parameters = list(rule.signature.parameters.values()) if rule.signature is not None else []
-    required = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.default is p.empty] or ["x"]
+    required = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.default is p.empty] or ["*args"]
     name = rule.name.rsplit(".", 1)[-1]
     arguments = ", ".join(required)
     source = f"def {name}({arguments}):\n    return primitive({arguments})\n"
@@ -206,6 +206,8 @@ def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comment
     if holomorphic:
         raise KindError("holomorphic=True is not accepted: complex arguments have no gradient here", instead="differentiate by the real and the imaginary part.")
     is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
+    if not is_single and not isinstance(argnums, Sequence):
+        raise KindError(f"argnums is {argnums!r}: it takes positions (int) and names of parameters (str), or a sequence of these")
     numbers = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
     for a in numbers:
         if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):

@@ -12,7 +12,7 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -22,8 +22,9 @@ from srcdiff.emit.python import Emitted, emit
 from srcdiff.emit.scope import Scope
 from srcdiff.errors import KindError, SrcdiffError, add_line_note
 from srcdiff.ir.kinds import recording_facts
-from srcdiff.ir.nodes import Function
+from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.passes import PASSES
+from srcdiff.passes.hoist import hoist
 from srcdiff.prepare.entry import Structure, describe, unknown
 from srcdiff.prepare.program import Primal, prepare
 from srcdiff.read.source import FunctionSource, read_function
@@ -58,7 +59,7 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
     source = read_function(f)
     check_subset(source)
     with recording_facts() as facts:
-        primal = prepare(source, structures)
+        primal = settled(prepare(source, structures))
         selected = select(task, primal)
         programs, result = transform(primal, task, selected)
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
@@ -70,6 +71,13 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
             emitted.append(emit(program, scope, comments=task.comments))
     guard = emit_guard(source, structures, primal.requirements, facts)
     return Variant(programs[0].name, tuple(emitted), guard, result)
+
+
+def settled(primal: Primal) -> Primal:
+    """The primal with what is the same in every trip before its loops: no trip then keeps it."""
+    result = Return(primal.returned())
+    program = check(Function(primal.name, primal.params, Block(primal.stmts, result), primal.docstring))
+    return replace(primal, stmts=hoist(program).body.stmts)
 
 
 def check(program: Function) -> Function:

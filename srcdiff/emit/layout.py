@@ -1,9 +1,8 @@
 """The text of a syntax tree: astor prints it, long lines are wrapped, marks become comments.
 
-result = f(aaa, bbb)           result = f(
-                        →          aaa,
-                                   bbb,
-                               )
+    FunctionDef(…)      →      def f(x):
+                                   # line 4: y = x ** 2
+                                   return 2 * x
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ import functools
 import re
 from typing import Any
 
-_WIDTH = 100
-_OPEN, _CLOSE = "([{", ")]}"
+from srcdiff.emit.wrapping import WIDTH, wrapped
+
 _MARK = re.compile(r"^(\s*)__comment_(\d+)__$")
 
 
@@ -27,7 +26,7 @@ def lay_out(tree: ast.FunctionDef, comments: list[str], docstring: str | None) -
         mark = _MARK.match(line) if "__comment_" in line else None
         if mark is not None:
             lines.append(mark[1] + comments[int(mark[2])])
-        elif len(line) > _WIDTH:
+        elif len(line) > WIDTH:
             lines += wrapped(line)
         elif line:
             lines.append(line)
@@ -40,14 +39,19 @@ def lay_out(tree: ast.FunctionDef, comments: list[str], docstring: str | None) -
 def _astor() -> tuple[Any, Any]:
     import astor
 
+    set_precedence, precedence = astor.code_gen.set_precedence, astor.op_util.Precedence
+
     class Generator(astor.code_gen.SourceGenerator):  # type: ignore[misc]
         """Writes `x**2` where both are simple, as formatters do."""
 
         def visit_BinOp(self, node: ast.BinOp) -> None:
-            if isinstance(node.op, ast.Pow) and _is_simple(node.left) and _is_simple(node.right):
-                self.write(node.left, "**", node.right)
-            else:
+            if not (isinstance(node.op, ast.Pow) and _is_simple(node.left) and _is_simple(node.right)):
                 super().visit_BinOp(node)
+                return
+            with self.delimit(node, node.op):
+                set_precedence(precedence.Pow + 1, node.left)
+                set_precedence(precedence.PowRHS, node.right)
+                self.write(node.left, "**", node.right)
 
     return astor.to_source, Generator
 
@@ -78,77 +82,3 @@ def _docstring(docstring: str) -> list[str]:
         text = text[:-1] + '\\"'
     lines = f'"""{text}"""'.split("\n") if "\n" not in text else [*f'"""{text}'.split("\n"), '"""']
     return [f"    {line}" if line.strip() else "" for line in lines]
-
-
-# ------------------------------------------------------------ long lines
-
-
-def wrapped(line: str) -> list[str]:
-    """A line over several: what is in its last bracket moves to lines of its own, one item a line if need be."""
-    if len(line) <= _WIDTH:
-        return [line]
-    split = _split(line)
-    if split is None:
-        return [line]
-    start, stop = split
-    indent = line[: len(line) - len(line.lstrip())]
-    head, items, tail = line[: start + 1], _items(line[start + 1 : stop]), line[stop:]
-    inner = indent + "    "
-    joined = inner + ", ".join(items)
-    has_comma = line[start] != "(" or len(items) > 1 or _is_call(head)
-    if len(joined) <= _WIDTH and not has_comma:
-        body = [joined]
-    else:
-        body = [part for item in items for part in wrapped(inner + item + ("," if has_comma else ""))]
-    return [head, *body, *wrapped(indent + tail)]
-
-
-def _is_call(head: str) -> bool:
-    return len(head) > 1 and (head[-2].isalnum() or head[-2] in "_])")
-
-
-def _split(line: str) -> tuple[int, int] | None:
-    """The outermost bracket that stands last and holds enough: its first and last character."""
-    depth, start, best = 0, 0, None
-    for i, char in _code(line):
-        if char in _OPEN:
-            depth += 1
-            if depth == 1:
-                start = i
-        elif char in _CLOSE:
-            depth -= 1
-            if depth == 0 and i > start + 1 and (best is None or i - start >= min(best[1] - best[0], 20)):
-                best = (start, i)
-    return best
-
-
-def _items(text: str) -> list[str]:
-    items, depth, last = [], 0, 0
-    for i, char in _code(text):
-        if char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-        elif char == "," and depth == 0:
-            items.append(text[last:i].strip())
-            last = i + 1
-    items.append(text[last:].strip())
-    return [item for item in items if item]
-
-
-def _code(text: str) -> list[tuple[int, str]]:
-    """The characters outside of string literals, with their places."""
-    out, quote, skip = [], "", False
-    for i, char in enumerate(text):
-        if skip:
-            skip = False
-        elif quote:
-            if char == "\\":
-                skip = True
-            elif char == quote:
-                quote = ""
-        elif char in "\"'":
-            quote = char
-        else:
-            out.append((i, char))
-    return out

@@ -85,7 +85,7 @@ def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
     """Names for all that the function takes from outside, and all names that no variable may have."""
     free = {text for atom in _atoms(function) if isinstance(atom, Free) for text in _NAME.findall(atom.text)}
     users = {var.hint for var in variables_of(function) if var.is_users} | {parameter.name for parameter in function.params}
-    outside = Globals(scope, users | free)
+    outside = Globals(scope, users, free)
     for parameter in function.params:
         _default(parameter, outside)
     for stmt in statements_of(function.body):

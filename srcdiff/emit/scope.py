@@ -37,18 +37,22 @@ class Scope:
 
 
 _DEFAULT_NAMES = {"numpy": "np", "math": "math"}
+_OURS = __name__.partition(".")[0]
+_MISSING = object()
 _HOMES = ("numpy", "math", "numpy.linalg", "numpy.fft", "numpy.random", "scipy.special", "scipy.linalg", "operator", "functools")
 
 
 class Globals:
     """Names for outside objects, made as they are asked for; `bindings` says what each is.
 
-    `avoid` are the names that the text uses for something else.
+    `avoid` are the names that the text uses for something else; those in `read` it reads from the user's module, so each
+    means there what it means in the module.
     """
 
-    def __init__(self, scope: Scope, avoid: Iterable[str]) -> None:
+    def __init__(self, scope: Scope, avoid: Iterable[str], read: Iterable[str] = ()) -> None:
         self.scope = scope
         self.avoid = set(avoid) | scope.reserved
+        self.read = set(read)
         self.bindings: dict[str, object] = {}
         self.used_builtins: set[str] = set()
         self.texts: dict[int, str] = {}
@@ -62,7 +66,7 @@ class Globals:
 
     def find(self, value: object, text: str) -> str:
         own = self.scope.names.get(id(value))
-        if own is not None and own not in self.avoid and not isinstance(value, (int, float, str, bool, type(None))):
+        if own is not None and self.is_free(own, value) and not isinstance(value, (int, float, str, bool, type(None))):
             return self.bind(own, value)
         if isinstance(value, np.dtype):
             return self.name(value.type)
@@ -81,20 +85,20 @@ class Globals:
 
     def builtin(self, name: str) -> str:
         value = getattr(builtins, name)
-        if name not in self.avoid and self.scope.globals.get(name, value) is value:
+        if self.is_free(name, value) and self.scope.globals.get(name, value) is value:
             self.used_builtins.add(name)
             return name
         return self.bare(name, value)
 
     def member(self, module: ModuleType, name: str, value: object) -> str:
-        """An attribute of a module: under the module's name where it has one, else by itself."""
-        prefix = self.prefix(module)
+        """An attribute of a module: under the module's name where it has one, else by itself. Ours go by themselves."""
+        prefix = self.prefix(module) if module.__name__.partition(".")[0] != _OURS else None
         return f"{prefix}.{name}" if prefix is not None else self.bare(name, value)
 
     def prefix(self, module: ModuleType) -> str | None:
         """How a module is called, or None where neither the user nor custom has a name for it."""
         own = self.scope.names.get(id(module))
-        if own is not None and own not in self.avoid:
+        if own is not None and self.is_free(own, module):
             return self.bind(own, module)
         if module.__name__ in _DEFAULT_NAMES:
             return self.module(module)
@@ -120,8 +124,16 @@ class Globals:
             name = f"{base}_{number}"
         return self.bind(name, value)
 
+    def is_free(self, name: str, value: object) -> bool:
+        """Whether the text has no other use for a name."""
+        return name not in self.avoid and (name not in self.read or self.read_as(name) is value)
+
+    def read_as(self, name: str) -> object:
+        """What a name means in the user's module."""
+        return self.scope.globals.get(name, getattr(builtins, name, _MISSING))
+
     def may_bind(self, name: str, value: Any) -> bool:
-        if name in self.avoid or self.bindings.get(name, value) is not value:
+        if not self.is_free(name, value) or self.bindings.get(name, value) is not value:
             return False
         if hasattr(builtins, name) and getattr(builtins, name) is not value:
             return False

@@ -184,7 +184,10 @@ class _Contraction:
             return None
         if not keepdims:
             return reduced
-        index: Operand = Const(None) if axis % ndim == 0 else (*(_WHOLE,) * (ndim - 1), Const(None))
+        if axis % ndim == 0:
+            index: Operand = Const(None)
+        else:
+            index = (_WHOLE if ndim == 2 else Const(Ellipsis), Const(None))
         return b.apply(ops.ITEM, (reduced, index), kind=kind)
 
 

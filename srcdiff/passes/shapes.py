@@ -306,12 +306,13 @@ class _Pass:
 
     def replace(self, stmt: Apply, kind: Kind, what: str, b: Builder) -> bool:
         """Whether the read could be made without its value."""
-        size, known = len(b.stmts), dict(b.known)
+        size = len(b.stmts)
         try:
             self.mapped(stmt, kind, what, b)
         except NoExpression:
+            made = {target for added in b.stmts[size:] for target in bound_by(added)}
+            b.known = {key: targets for key, targets in b.known.items() if made.isdisjoint(targets)} if made else b.known
             del b.stmts[size:]
-            b.known = known
             return False
         return True
 

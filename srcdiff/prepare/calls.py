@@ -10,13 +10,15 @@ import ast
 import dataclasses
 import functools
 import inspect
+import os
+import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
+from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
@@ -34,8 +36,6 @@ from srcdiff.rules.staging import Staged, materialise, staged_argument
 def lower_call(low: Lowering, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "<set item>":
         return _set_item(low, node)
-    if isinstance(node.func, ast.Name) and node.func.id in ("sum", "min", "max", "any", "all", "list", "tuple"):
-        pass
     fn = expressions.lower(low, node.func)
     args: list[Value] = []
     for part in node.args:
@@ -99,7 +99,6 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
         bound = tuple(_constant(low, a, node) for a in value.args)
         named = {k: _constant(low, v, node) for k, v in value.keywords.items()}
         return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
-    primal = getattr(value, "primal", None)
     if isinstance(value, types.FunctionType):
         source = read_function(value)
         check_subset(source)
@@ -107,7 +106,6 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
         return _inline(low, source, source.node, None, defaults, value.__name__, args, kwargs, node)
     if isinstance(value, type):
         return _construct(low, value, args, kwargs, node)
-    del primal
     name = _spoken_name(value, text)
     if isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or getattr(value, "__module__", None) or callable(value):
         raise low.refuse(
@@ -168,9 +166,19 @@ def _inline(
         arm = statements.settle(low, tree, builder)
         low.store = arm.state[1]
         return arm.value
+    except SrcdiffError as error:
+        if error.origin is None or not _is_library(source.file) or caller.depth > 0 and _is_library(caller.source.file):
+            raise
+        where = f"In `{name}`, {os.path.basename(error.origin.file)} line {error.origin.line}: {error.what}."
+        raise NoRule(f"no derivative rule for `{name}`", caller.source.origin(node), why=where, instead="write it in terms of functions that have rules.") from None
     finally:
         low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
         low.builder.origin = origin
+
+
+def _is_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python itself."""
+    return file.startswith((sysconfig.get_path("stdlib"), "<frozen")) or "site-packages" in file
 
 
 def _is_active(frame: Any, fn: ast.AST) -> bool:

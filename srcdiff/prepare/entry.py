@@ -86,6 +86,11 @@ def describe(value: Any, path: str) -> Structure:
         case None | str() | bytes() | types.FunctionType() | types.ModuleType() | types.BuiltinFunctionType() | type() | np.ufunc() | slice() | np.dtype():
             return Known(value, path)
         case np.ndarray() | np.generic():
+            if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap):
+                raise KindError(
+                    f"`{path}` is a `{type(value).__module__}.{type(value).__name__}`", why="Its operators may mean something else than an array's.",
+                    instead="pass a plain array: np.asarray(x).",
+                )  # fmt: skip
             return Leaf(_array_kind(value, path), path)
         case bool() | int() | float() | complex():
             if type(value) not in (bool, int, float, complex):

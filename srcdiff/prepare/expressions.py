@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
+from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Const, Free, Op, Ref, SliceOf, Var
 from srcdiff.prepare import calls, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
-from srcdiff.prepare.lowering import Arm, Lowering, join_arms, truth
+from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
 from srcdiff.rules.inference import kind_of
 
@@ -113,7 +113,11 @@ def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
         return open_global(low, source.globals[name], name, source, is_cell=False)
     if hasattr(builtins, name):
         return Ref(getattr(builtins, name), name)
-    raise low.refuse(KindError, f"the name `{name}` is not defined", node)
+    error = NameError(f"name '{name}' is not defined")
+    origin = low.origin(node)
+    if origin is not None:
+        add_line_note(error, origin)
+    raise error
 
 
 def closure(low: Lowering, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
@@ -384,6 +388,9 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             return owner if name == "real" else calls.call_numpy(low, np.zeros_like, (owner,), {}, node)
         if name in _ARRAY_ATTRIBUTES:
             return low.builder.apply(_ARRAY_ATTRIBUTES[name], (owner,))
+        sample = kind.type if isinstance(kind, Number) else "array"
+        if not hasattr({"float": 0.0, "int": 0, "bool": False, "complex": 0j}.get(sample, np.empty(0)), name):
+            raise low.refuse(KindError, f"{spoken_kind(kind)} has no attribute `.{name}`", node)
         return Method(owner, name)
     if isinstance(kind, (ListOf, Opaque)):
         return Method(owner, name)
@@ -464,7 +471,7 @@ def _sequence_item(low: Lowering, items: tuple[Value, ...], index: Value, node: 
     if position is None:
         if len({type(i) for i in items}) == 1 and items and all(is_atom(i) for i in items):
             kinds = {kind_of(i) for i in items}
-            if len(kinds) == 1 and low.depth > 0 and all(isinstance(k, (Number, Array)) for k in kinds):
+            if len(kinds) == 1 and all(isinstance(k, (Number, Array)) for k in kinds):
                 display = low.builder.apply(ops.DISPLAY, (low.operand(low.new_list(items)),), hint="items")
                 return low.builder.item(display, low.atom(index))
         raise loops.NeedsUnrolling

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from srcdiff.errors import KindError, SrcdiffError
-from srcdiff.ir.kinds import Kind, ListOf, join
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
 from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
 from srcdiff.ir import ops
 from srcdiff.prepare.values import ATOMS, DictRef, ListRef, Poison, Skeleton, State, Store, Value, flatten, is_atom, operand_of, rebuild
@@ -218,7 +218,28 @@ def _spoken(value: Any) -> str:
         return "None" if value.value is None else f"`{value.value!r}`"
     if isinstance(value, Ref):
         return f"`{value.text}`"
-    return f"a value of another kind ({getattr(value, 'kind', value)})"
+    return spoken_kind(value.kind)
+
+
+def spoken_kind(kind: Kind) -> str:
+    """A kind in a user's words: "a float", "an array with 2 axes of float32"."""
+    match kind:
+        case Number(name):
+            return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+        case Array(dtype, None):
+            return f"an array of {dtype}"
+        case Array(dtype, ()):
+            return f"a {dtype}"
+        case Array(dtype, dims):
+            return f"an array with {len(dims)} ax{'is' if len(dims) == 1 else 'es'} of {dtype}"
+        case ListOf():
+            return "a list"
+        case TupleOf():
+            return "a tuple"
+        case Opaque(name):
+            return {"str": "a string", "NoneType": "None"}.get(name, f"a value of type {name}")
+        case _:
+            return "a number or array"
 
 
 def join_arms(low: Lowering, cond: Any, then: Arm, orelse: Arm, before: Snapshot, *, with_value: bool = False, hint: str = "", origin: Origin | None = None) -> Value:

@@ -13,12 +13,12 @@ from typing import Any
 
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
-from srcdiff.ir.nodes import Const, Parameter, Ref, Stmt, Var
+from srcdiff.ir.nodes import Const, Operand, Parameter, Ref, Stmt, Var
 from srcdiff.prepare import expressions, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
-from srcdiff.prepare.values import Store, Value
+from srcdiff.prepare.values import Store, Value, operand_of
 from srcdiff.read.source import FunctionSource
 from srcdiff.rules import chapters
 from srcdiff.rules.builder import Builder
@@ -39,6 +39,13 @@ class Primal:
     requirements: Map[str, Any] = field(default_factory=dict)
     docstring: str | None = None
     entry_lists: Store = field(default_factory=dict)
+
+    def returned(self) -> Operand:
+        """The result as an operand; None where it has no single structure, which the transform refuses."""
+        try:
+            return operand_of(self.result, self.store)
+        except TypeError:
+            return Const(None)
 
 
 def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:

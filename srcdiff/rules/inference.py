@@ -236,7 +236,8 @@ def index_dims(dims: Shape, index: Operand) -> Shape | None:
             out.append(slice_length(dims[axis], part))
             axis += 1
         else:
-            raise KindError(f"an index of kind {kind_of(part)} is not accepted")
+            of = getattr(kind_of(part), "type", type(part).__name__)
+            raise KindError(f"an array is indexed by a value of type {of}", instead="index with integers, slices, or arrays of integers or booleans.")
     if place is not None:
         joined = broadcast(*advanced)
         at = 0 if is_split else place

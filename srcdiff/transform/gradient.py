@@ -48,12 +48,12 @@ def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     return Function(name, primal.params, Block((*forward, *builder.stmts), Return(value)), primal.docstring)
 
 
-def _swept(primal: Primal, argnums: Sequence[Selector], seeds: Sequence[tuple[Var, Any]], builder: Builder | None = None) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
+def _swept(primal: Primal, argnums: Sequence[Selector], seeds: Sequence[tuple[Var, Any]], builder: Builder | None = None, needs_each: bool = True) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
     """The forward sweep, the reverse sweep in its builder, and the gradients."""
     builder = Builder() if builder is None else builder
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
-    reverser = Reverser(active(primal.stmts, _inputs(primal, selected), [v for v, _ in seeds]), primal.stmts)
+    reverser = Reverser(active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]), primal.stmts)
     adjoints = Adjoints()
     for var, seed in seeds:
         existing = adjoints.get(var)
@@ -78,9 +78,7 @@ def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     builder = Builder()
     seeds: list[tuple[Var, Any]] = []
     y_bar = _seed(primal, result, builder, seeds, "y_bar")
-    opened = len(builder.stmts)
-    forward, builder, gradients = _swept(primal, argnums, seeds, builder)
-    del opened
+    forward, builder, gradients = _swept(primal, argnums, seeds, builder, needs_each=len(argnums) == 1)
     reverse_block = drop_dead_code_in(Block(tuple(builder.stmts), Return(gradients[0] if is_single else gradients)))
     kept = [v for v in free_vars(reverse_block) if v is not y_bar]
     head: Operand = operand_of(result, primal.store)
@@ -207,6 +205,8 @@ def _check_scalar(primal: Primal, result: Value) -> None:
         dtype = kind.type if isinstance(kind, Number) else kind.dtype
         if dtype.startswith("complex"):
             raise NotDifferentiable(f"`{name}` returns a complex number, not a real scalar", place, instead="return its real part, its imaginary part or its absolute value.")
+        if dtype.startswith(("int", "uint", "bool")):
+            raise NotDifferentiable(f"`{name}` returns {'a' if dtype[0] != 'i' else 'an'} {dtype}, not a real scalar", place, instead="return a float.")
         return
     if not isinstance(kind, Unknown):
         raise NotDifferentiable(f"`{name}` returns a value of kind {getattr(kind, 'type', kind)}, not a scalar", place)
@@ -215,12 +215,19 @@ def _check_scalar(primal: Primal, result: Value) -> None:
 # ---------------------------------------------------------------- inputs and their gradients
 
 
-def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]]) -> list[Var]:
+def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *, needs_each: bool) -> list[Var]:
+    """The leaves to differentiate by; `needs_each` refuses an argument that has none."""
     found: list[Var] = []
     for structure, value, name in selected:
         before = len(found)
         _leaves(structure, value, primal, found)
-        if len(found) == before and isinstance(structure, (Leaf, Known, Object)):
+        kind = getattr(structure, "kind", None)
+        if isinstance(kind, (Number, Array)) and (kind.type if isinstance(kind, Number) else kind.dtype).startswith("complex"):
+            raise NotDifferentiable(
+                f"the argument `{name}` of `{primal.name}` is complex", _definition(primal), why="Complex arguments have no gradient here yet.",
+                instead="differentiate by the real and the imaginary part.",
+            )  # fmt: skip
+        if needs_each and len(found) == before and isinstance(structure, (Leaf, Known, Object)):
             raise NotDifferentiable(f"the argument `{name}` of `{primal.name}` {_why_not(structure)}", _definition(primal), instead=_instead(structure))
     return found
 

@@ -104,8 +104,8 @@ class _Plan:
         is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN) or (
             stmt.op is ops.ITEM and is_basic_index(stmt.args[1]) and not isinstance(kind_of(stmt.args[0]), ListOf)
         )
-        if is_view:
-            return True
+        if is_view or (not reads and stmt.op.style in ("binary", "unary", "attribute")):
+            return True  # what no trip changes is computed before the loops afterwards
         # A float is kept: that costs less time than one more operation. A test costs a name in the record.
         if stmt.op.style not in ("binary", "unary") or stmt.targets[0].kind not in (Number("bool"), Number("int")):
             return False
