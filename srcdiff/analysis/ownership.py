@@ -5,8 +5,10 @@
         b = transpose(a)   b: the memory of a
         l = [a, b]         l: made here; holds the memory of a
 
-Memory is named by where it is made (a site); a trip of a loop makes it anew. What an operation in place returns counts as
-made anew too: it is only done in place where no other value lives on in that memory (see `passes.place`).
+Memory is named by where it is made (a site). A trip of a loop makes it anew: what an earlier trip made at the same place
+is another site (`aged`), and so a list that each trip makes is apart from those that an outer list holds. What an operation
+in place returns counts as made anew too: it is only done in place where no other value lives on in that memory (see
+`passes.place`).
 """
 
 from __future__ import annotations
@@ -71,6 +73,10 @@ class Ownership:
         self.memory: dict[Var, Memory] = {}
         self.sites: dict[Var, int] = {}
         self.escaped: set[int] = {FOREIGN}
+        self.loops: list[Loop] = []
+        self.loops_around: list[tuple[Loop, ...]] = [()]
+        self.first: list[int] = [FOREIGN]
+        self.older: dict[tuple[int, Loop], int] = {}
         for parameter in function.params:
             self.bind(parameter.var, _FOREIGN)
         self.block(function.body)
@@ -101,7 +107,33 @@ class Ownership:
         self.memory[var] = _fit(memory, var.kind)
 
     def site(self, var: Var) -> frozenset[int]:
-        return frozenset([self.sites.setdefault(var, len(self.sites) + 1)])
+        site = self.sites.get(var)
+        if site is None:
+            site = self.sites[var] = self.new_site(tuple(self.loops), None)
+        return frozenset([site])
+
+    def new_site(self, loops: tuple[Loop, ...], first: int | None) -> int:
+        self.loops_around.append(loops)
+        self.first.append(len(self.first) if first is None else first)
+        return len(self.first) - 1
+
+    def aged(self, memory: Memory, loop: Loop) -> Memory:
+        """Memory at the end of a trip, as the next trip sees it: what this one made is of an earlier trip."""
+        if not any(loop in self.loops_around[site] for site in memory.reached):
+            return memory
+        return Memory(*(frozenset(self.aged_site(site, loop) for site in sites) for sites in (memory.own, memory.held)))
+
+    def aged_site(self, site: int, loop: Loop) -> int:
+        loops = self.loops_around[site]
+        if loop not in loops:
+            return site
+        key = (self.first[site], loop)
+        older = self.older.get(key)
+        if older is None:
+            older = self.older[key] = self.new_site(loops[: loops.index(loop)], self.first[site])
+        if site in self.escaped:
+            self.escaped.add(older)
+        return older
 
     def joined(self, operands: Iterable[Operand]) -> Memory:
         memory = _NOTHING
@@ -147,6 +179,7 @@ class Ownership:
         exits = [end.values for end in leaves if isinstance(end, Exit)]
         for param, init in zip(loop.params, loop.inits):
             self.bind(param, self.of(init) | self.memory.get(param, _NOTHING))
+        self.loops.append(loop)
         while True:
             for source in loop.sources:
                 memory = _NOTHING if isinstance(source.iterable, Range) else self.item_of(source.iterable)
@@ -155,9 +188,10 @@ class Ownership:
             self.block(loop.body)
             before = [self.memory[param] for param in loop.params]
             for i, param in enumerate(loop.params):
-                self.bind(param, self.joined([param, *(values[i] for values in nexts)]))
+                self.bind(param, self.limited(self.memory[param] | self.aged(self.joined(values[i] for values in nexts), loop)))
             if before == [self.memory[param] for param in loop.params]:
                 break
+        self.loops.pop()
         for i, result in enumerate(loop.results):
             self.bind(result, self.joined([loop.params[i], *(values[i] for values in exits)]))
 

@@ -30,7 +30,7 @@ _OPERATORS = (
     ("*", "/", "//", "%", "@"),
 )
 """The operators that stand between blanks, those that bind least first."""
-_STATEMENT = re.compile(r"(return |(?:el)?if |while |assert |(?:[\w.]+(?:\[[^=]*\])?|[\w ,()]+) (?:[-+*/@%&|^]|//|\*\*|<<|>>)?= )")
+_STATEMENT = re.compile(r"(return |(?:el)?if |while |(?:[\w.]+(?:\[[^=]*\])?|[\w ,()]+) (?:[-+*/@%&|^]|//|\*\*|<<|>>)?= )")
 
 
 def wrapped(line: str) -> list[str]:
@@ -39,6 +39,8 @@ def wrapped(line: str) -> list[str]:
         return [line]
     text = line.lstrip()
     indent = line[: len(line) - len(text)]
+    if text.startswith("assert "):
+        return [line]
     if text.startswith("for "):
         return _loop(indent, text)
     match = _STATEMENT.match(text)
@@ -54,7 +56,7 @@ def _loop(indent: str, text: str) -> list[str]:
         return [indent + text]
     targets, rest = text[4 : place - 1], text[place:]
     if len(indent + text[:place]) > WIDTH // 2 and "," in targets:
-        return [f"{indent}for (", *_filled(indent + _INDENT, _items(targets)), f"{indent}) {rest}"]
+        return [f"{indent}for (", *_filled(indent + _INDENT, targets.split(", ")), f"{indent}) {rest}"]
     return _laid_out(indent, text[: place + 3], text[place + 3 : -1], ":", is_bare=False)
 
 
@@ -78,6 +80,9 @@ def _laid_out(indent: str, head: str, text: str, tail: str, *, is_bare: bool) ->
     if len(items) > 1:
         return _tuple(indent, head, text, items, tail)
     terms = _terms(text)
+    span = _last_bracket(text)
+    if len(terms) > 1 and span is not None and span[0] == 0 and len(text) - span[1] < WIDTH // 2:
+        return _bracket(indent, head, text, tail) or []
     if len(terms) > 1:
         inner = indent + _INDENT if is_bare else indent
         lines = [part for term in terms for part in _laid_out(inner, *_operator(term), "", is_bare=False)]
@@ -106,6 +111,8 @@ def _bracket(indent: str, head: str, text: str, tail: str) -> list[str] | None:
     start, stop = span
     inner = indent + _INDENT
     content, items = text[start + 1 : stop], _items(text[start + 1 : stop])
+    if len(items) == 1 and items[0][0] in _OPEN and _last_bracket(items[0]) == (0, len(items[0]) - 1):
+        return _bracket(indent, head + text[: start + 1], items[0], text[stop:] + tail)
     first, last = indent + head + text[: start + 1], indent + text[stop:] + tail
     is_display = text[start] in "{[" or (len(items) > 1 and not _is_call(text, start))
     if len(items) == 1 and not is_display and not _is_call(text, start):

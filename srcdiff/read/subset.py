@@ -78,11 +78,6 @@ PATTERN = Refusal(
     "Patterns test and bind at once, and bindings of cases that fail stay behind.",
     "use if and elif with isinstance, len or ==.",
 )
-IMPORT = Refusal(
-    "an import inside the function is not accepted",
-    "Names are looked up when the function is compiled, and this one is bound only when it runs.",
-    "import at the top of the module.",
-)
 CLASS = Refusal(
     "a class definition inside the function is not accepted",
     "It would make a new class at each call, which nothing outside can name.",
@@ -110,7 +105,7 @@ def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
 _ACCEPTED: tuple[type[ast.AST], ...] = (
     # statements
     ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
-    ast.Break, ast.Continue,
+    ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.alias,
     # expressions
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.ListComp, ast.DictComp, ast.Compare, ast.Call,
     ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
@@ -152,9 +147,6 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.AsyncFor: ASYNC,
     ast.AsyncWith: ASYNC,
     ast.ClassDef: CLASS,
-    ast.Import: ACCEPTED,
-    ast.ImportFrom: ACCEPTED,
-    ast.alias: IMPORT,
     ast.Set: SET,
     ast.SetComp: SET,
 }

@@ -36,6 +36,7 @@ Selector = tuple[str, int | None]
 def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, with_value: bool, name: str) -> Function:
     """The function of the gradient by the parameters `argnums`."""
     result, aux = _split(primal, has_aux)
+    _inputs(primal, [_selected(primal, a) for a in argnums], needs_each=True)
     _check_scalar(primal, result)
     seeds = [(result, Const(1.0))] if isinstance(result, Var) else []
     forward, builder, gradients = _swept(primal, argnums, seeds)

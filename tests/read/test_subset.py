@@ -102,8 +102,6 @@ IN_BODY = {
     "async for i in x: pass": ("async for i in x: pass", subset.ASYNC),
     "async with x: pass": ("async with x: pass", subset.ASYNC),
     "class C: pass": ("class C: pass", subset.CLASS),
-    "import math": ("import math", subset.IMPORT),
-    "from math import sin": ("from math import sin", subset.IMPORT),
     "y = {1, 2}": ("{1, 2}", subset.SET),
     "y = {i for i in x}": ("{i for i in x}", subset.SET),
     "y = (i for i in x)": ("(i for i in x)", subset.UNCALLED_GENERATOR),
