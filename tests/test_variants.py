@@ -3,7 +3,7 @@
 import gc
 import math
 import weakref
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -233,6 +233,73 @@ def test_a_function_that_is_replaced(monkeypatch):
     assert f(3.0) == 27.0
     monkeypatch.undo()
     assert f(3.0) == 6.0
+
+
+activation = np.sin
+MODE = "double"
+LIMIT = None
+SETTINGS = {"act": np.sin, "factor": 1.0}
+
+
+def with_known_globals(x):
+    y = activation(x)
+    if MODE == "double":
+        y = y * 2.0
+    return y if LIMIT is None else y * LIMIT
+
+
+@pytest.mark.parametrize(
+    "name, value, slope",
+    [
+        ("activation", np.cos, lambda x: -2 * np.sin(x)), ("activation", math.exp, lambda x: 2 * np.exp(x)),
+        ("activation", lambda x: 3.0 * x, lambda x: 6.0), ("MODE", "single", np.cos), ("MODE", None, np.cos), ("MODE", 2, np.cos),
+        ("LIMIT", 3.0, lambda x: 6 * np.cos(x)), ("LIMIT", 3, lambda x: 6 * np.cos(x)),
+    ],
+)  # fmt: skip
+def test_a_global_that_was_compiled_in_is_replaced(name, value, slope, monkeypatch):
+    f = grad(with_known_globals)
+    assert np.isclose(f(0.5), 2 * np.cos(0.5))
+    monkeypatch.setitem(globals(), name, value)
+    assert np.isclose(f(0.5), slope(0.5))
+    monkeypatch.undo()
+    assert np.isclose(f(0.5), 2 * np.cos(0.5))
+
+
+@pytest.mark.parametrize("value, slope", [(np.cos, -np.sin(0.5)), (math.exp, np.exp(0.5)), (lambda x: 3.0 * x, 3.0), (2.0, 2.0), (None, 1.0)])
+def test_a_cell_that_was_compiled_in_is_replaced(value, slope):
+    held = np.sin
+
+    def f(x):
+        return x if held is None else x * held if isinstance(held, float) else held(x)
+
+    g = grad(f)
+    assert np.isclose(g(0.5), np.cos(0.5))
+    held = value
+    assert np.isclose(g(0.5), slope)
+
+
+def test_one_code_in_two_modules():
+    one = FunctionType(with_library.__code__, {"library": np})
+    other = FunctionType(with_library.__code__, {"library": SimpleNamespace(sin=np.cos)})
+    assert np.isclose(grad(one)(0.5), np.cos(0.5))
+    assert np.isclose(grad(other)(0.5), -np.sin(0.5))
+    assert np.isclose(grad(one)(0.5), np.cos(0.5))
+
+
+def with_library(x):
+    return library.sin(x)  # noqa: F821
+
+
+def test_a_setting_in_a_dict_is_replaced(monkeypatch):
+    def f(x):
+        return SETTINGS["act"](x) * SETTINGS["factor"]
+
+    g = grad(f)
+    assert np.isclose(g(0.5), np.cos(0.5))
+    monkeypatch.setitem(SETTINGS, "factor", 3.0)
+    assert np.isclose(g(0.5), 3 * np.cos(0.5))
+    monkeypatch.setitem(SETTINGS, "act", np.exp)
+    assert np.isclose(g(0.5), 3 * np.exp(0.5))
 
 
 def test_cells_are_read_at_call_time(compiled):

@@ -8,6 +8,7 @@ from srcdiff.ir.nodes import Function
 from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
+from srcdiff.passes.inverses import multiply_by_inverses
 from srcdiff.passes.reuse import reuse
 from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
@@ -16,6 +17,7 @@ PASSES: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
     drop_dead_code,  # and what is left is read, so that counts of reads are true
     hoist,  # invariants before their loops
+    multiply_by_inverses,  # an inverse that is there anyway, instead of solving again
     reuse,  # what the forward sweep has computed already
     contract,  # sums of products as inner products, signs and scalars out of them
     drop_dead_code,  # the products that are not made any more, before signs look at who reads what

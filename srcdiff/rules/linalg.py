@@ -135,9 +135,10 @@ def multi_dot(arrays: Any, *, y_bar: Any) -> Any:
     at=[case((2, 2), domain="spd"), case((3, 3), domain="spd"), case((2, 2, 2), domain="spd")],
 )
 def cholesky(a: Any, /, *, y: Any, y_bar: Any) -> Any:
-    """Murray (2016), equation 10; symmetric."""
+    """Murray (2016), equation 10; symmetric. One inverse costs less than two systems of equations."""
+    inverse = np.linalg.inv(y)
     inner = _mirrored(_t(y) @ y_bar) / 2
-    return np.linalg.solve(_t(y), _t(np.linalg.solve(_t(y), inner)))
+    return _t(inverse) @ inner @ inverse
 
 
 def _mirrored(x: Any) -> Any:

@@ -1,0 +1,261 @@
+"""Measure srcdiff: speed against gradients written by hand, dispatch, compile time, import time.
+
+    python benchmarks/run.py
+    python benchmarks/run.py --only speed,dispatch
+    python benchmarks/run.py --only pendulum,two_layers --size all --rounds 31
+    python benchmarks/run.py --json results.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+for library in ("OMP", "OPENBLAS", "MKL"):  # before NumPy is imported
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import numpy as np  # noqa: E402
+from timing import medians, once  # noqa: E402
+
+import srcdiff  # noqa: E402
+
+KERNELS = sorted(file.stem for file in (HERE / "kernels").glob("*.py"))
+SECTIONS = ("speed", "dispatch", "compile", "import")
+TOLERANCE = 1e-8
+
+
+# ---------------------------------------------------------------- sections: each prints a table and returns its rows
+
+
+def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, Any]]:
+    """Value and gradient by srcdiff, against the one written by hand and against the primal."""
+    table = Table("speed", [("kernel", 20), ("size", 7), ("primal µs", 11), ("hand µs", 11), ("srcdiff µs", 11), ("/hand", 7), ("/primal", 8)])
+    for size in sizes:
+        for name in kernels:
+            kernel = load(HERE / "kernels" / f"{name}.py")
+            args = kernel.args(np.random.default_rng(0), *kernel.SIZES[size])
+            f = srcdiff.value_and_grad(kernel.loss, argnums=kernel.ARGNUMS)
+            try:
+                error = gap(f(*args), kernel.by_hand(*args))
+                if not error < TOLERANCE:
+                    raise ValueError(f"the gradient by hand is another: relative difference {error:.1e}")
+            except Exception as failure:
+                table.failed(f"{name:20} {size:7}", failure)
+                continue
+            calls = {"primal": lambda: kernel.loss(*args), "hand": lambda: kernel.by_hand(*args), "srcdiff": lambda: f(*args)}
+            primal, hand, ours = (1e6 * t for t in medians(calls, rounds).values())
+            table.row(name, size, primal, hand, ours, ours / hand, ours / primal)
+    for column in ("/hand", "/primal"):
+        if table.rows:
+            print(f"geometric mean of {column}: {math.exp(statistics.fmean(math.log(row[column]) for row in table.rows)):.2f}")
+    return table.rows
+
+
+def dispatch(rounds: int) -> list[dict[str, Any]]:
+    """What a call of the gradient costs beyond the compiled function, at a tiny size."""
+    table = Table("dispatch", [("arguments", 22), ("call µs", 9), ("compiled µs", 12), ("dispatch µs", 12)])
+    costs = {}
+    for count in range(1, 7):
+        names = [f"a{i}" for i in range(count)]
+        f, args = made(names, " + ".join(names)), [np.ones(2)] * count
+        row = _dispatch_row(table, f"{count} array{'s' * (count > 1)}", f, args, rounds)
+        if row:
+            costs[count] = row
+    _dispatch_row(table, "1 number", made(["a"], "a * a", scalar=True), [2.0], rounds)
+    _dispatch_row(table, "3 numbers", made(["a", "b", "c"], "a * b * c", scalar=True), [2.0, 3.0, 4.0], rounds)
+    _dispatch_row(table, "dict of 4 arrays", made(["p"], "p['a'] + p['b'] + p['c'] + p['d']"), [{k: np.ones(2) for k in "abcd"}], rounds)
+    _dispatch_row(table, "list of 3 pairs", made(["p"], "p[0][0] * p[0][1] + p[1][0] * p[1][1] + p[2][0] * p[2][1]"), [[(np.ones(2), np.ones(2))] * 3], rounds)
+    if len(costs) > 1:
+        slope, start = np.polyfit(list(costs), list(costs.values()), 1)
+        print(f"fitted: {start:.2f} µs, and {slope:.2f} µs an array argument")
+    return table.rows
+
+
+def _dispatch_row(table: Table, what: str, f: Callable[..., Any], args: list[Any], rounds: int) -> float | None:
+    try:
+        f(*args)
+        compiled = f.compile(*args)  # type: ignore[attr-defined]
+    except Exception as failure:
+        table.failed(f"{what:22}", failure)
+        return None
+    call, bare = (1e6 * t for t in medians({"call": lambda: f(*args), "compiled": lambda: compiled(*args)}, rounds).values())
+    table.row(what, call, bare, call - bare)
+    return call - bare
+
+
+def compile_time(kernels: list[str], rounds: int) -> list[dict[str, Any]]:
+    """The first call less a later one, of functions that were never seen; imports are warm."""
+    table = Table("compile", [("function", 24), ("lines", 6), ("compile ms", 11), ("ms a line", 10)])
+    srcdiff.grad(lambda x: np.sum(x * x))(np.ones(2))
+    candidates: list[tuple[str, str, Any]] = [(name, (HERE / "kernels" / f"{name}.py").read_text(encoding="utf-8"), None) for name in kernels]
+    candidates += [(f"straight line, {n}", straight_line(n), n) for n in (20, 100, 400, 5000)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text, length in candidates:
+            try:
+                several = rounds if length is None else max(1, min(rounds, 2000 // length))
+                times = [_first_call(Path(folder), text, k) for k in range(several)]
+            except Exception as failure:
+                table.failed(f"{name:24}", failure)
+                continue
+            milliseconds, lines = 1e3 * statistics.median(t for t, _ in times), times[0][1]
+            table.row(name, lines, milliseconds, milliseconds / lines)
+    return table.rows
+
+
+def _first_call(folder: Path, text: str, shift: int) -> tuple[float, int]:
+    """Seconds of compilation, and the lines of the function. Each time on other lines of a file: variants belong to the code."""
+    file = folder / f"made_{len(list(folder.iterdir()))}.py"
+    file.write_text("\n" * shift + text, encoding="utf-8")
+    kernel = load(file)
+    args = kernel.args(np.random.default_rng(0), *kernel.SIZES["tiny"])
+    f = srcdiff.value_and_grad(kernel.loss, argnums=kernel.ARGNUMS)
+    first = once(lambda: f(*args))
+    lines = [line for line in range(*_span(kernel.loss)) if line]
+    return first - min(once(lambda: f(*args)) for _ in range(3)), len(lines)
+
+
+def _span(f: Callable[..., Any]) -> tuple[int, int]:
+    numbers = [line for _, _, line in f.__code__.co_lines() if line]
+    return min(numbers), max(numbers) + 1
+
+
+def import_time(rounds: int) -> list[dict[str, Any]]:
+    """A process of its own that imports NumPy, and one that imports srcdiff (and with it NumPy)."""
+    table = Table("import", [("module", 12), ("ms", 8), ("/numpy", 8)])
+    times: dict[str, list[float]] = {"numpy": [], "srcdiff": []}
+    code = "import time; start = time.perf_counter(); import {0}; print(time.perf_counter() - start)"
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    for _ in range(rounds + 1):
+        for module, several in times.items():
+            command = [sys.executable, "-c", code.format(module)]
+            several.append(float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout))
+    # The first of each may have read from the disk or written bytecode.
+    numpy, ours = (1e3 * statistics.median(several[1:]) for several in times.values())
+    table.row("numpy", numpy, 1.0)
+    table.row("srcdiff", ours, ours / numpy)
+    return table.rows
+
+
+# ---------------------------------------------------------------- functions made for the purpose
+
+
+def made(names: list[str], expression: str, *, scalar: bool = False) -> Any:
+    """The gradient by the first parameter of a function with this body."""
+    body = expression if scalar else f"np.sum({expression})"
+    text = f"import numpy as np\n\ndef loss({', '.join(names)}):\n    return {body}\n"
+    folder = Path(tempfile.mkdtemp(prefix="srcdiff-benchmark-"))
+    try:
+        (folder / "made.py").write_text(text, encoding="utf-8")
+        module = load(folder / "made.py")
+        f = srcdiff.grad(module.loss)
+        f.__wrapped__.__code__.co_lines()
+        srcdiff.api.pipeline.read_function(module.loss)
+        return f
+    finally:
+        (folder / "made.py").unlink()
+        folder.rmdir()
+
+
+def straight_line(lines: int) -> str:
+    """A program of that many different statements on arrays, each reading the last two values."""
+    forms = ("np.sin({0}) * {1}", "{0} + 0.5 * {1}", "np.tanh({0} - {1})", "{0} * {1} / (1.0 + {1} * {1})", "np.exp(-{0} * {0})")
+    body = ["x0 = x", "x1 = w * x"]
+    body += [f"x{i} = {forms[i % len(forms)].format(f'x{i - 1}', f'x{i - 2}')}" for i in range(2, lines - 1)]
+    body = body[: lines - 1] + [f"return np.sum(x{lines - 2})"]
+    return "\n".join(
+        ["import numpy as np", "ARGNUMS = (0, 1)", 'SIZES = {"tiny": ()}', "def args(rng): return rng.normal(size=3), rng.normal(size=3)"]
+        + ["def loss(x, w):"] + [f"    {line}" for line in body] + [""]
+    )  # fmt: skip
+
+
+def load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# ---------------------------------------------------------------- results
+
+
+def gap(found: Any, expected: Any) -> float:
+    """The largest difference of two leaves, relative to the leaf's largest entry."""
+    pairs = list(zip(leaves(found), leaves(expected), strict=True))
+    if any(np.shape(a) != np.shape(b) for a, b in pairs):
+        return math.inf
+    return max(float(np.max(np.abs(np.subtract(a, b)))) / max(float(np.max(np.abs(b))), 1e-30) for a, b in pairs)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list, dict)):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from leaves(child)
+    else:
+        yield value
+
+
+class Table:
+    """Rows that are printed as they come."""
+
+    def __init__(self, title: str, columns: list[tuple[str, int]]) -> None:
+        self.columns, self.rows = columns, list[dict[str, Any]]()
+        print(f"\n{title}\n" + " ".join(f"{name:<{width}}" if i == 0 else f"{name:>{width}}" for i, (name, width) in enumerate(columns)))
+
+    def row(self, *cells: Any) -> None:
+        self.rows.append({name: cell for (name, _), cell in zip(self.columns, cells)})
+        texts = [f"{cell:.{2 if abs(cell) < 100 else 0}f}" if isinstance(cell, float) else str(cell) for cell in cells]
+        print(" ".join(f"{t:<{w}}" if i == 0 else f"{t:>{w}}" for i, (t, (_, w)) in enumerate(zip(texts, self.columns))), flush=True)
+
+    def failed(self, what: str, error: Exception) -> None:
+        print(f"{what} fails: {type(error).__name__}: {(str(error).strip() or '-').splitlines()[0]}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", default="", help=f"sections ({', '.join(SECTIONS)}) and kernels ({', '.join(KERNELS)}), with commas")
+    parser.add_argument("--size", default="tiny,medium", help="tiny, medium, large, with commas, or all; default tiny,medium")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of which the median is taken; default 15")
+    parser.add_argument("--json", metavar="FILE", help="write the rows to this file too")
+    options = parser.parse_args()
+
+    wanted = [name for name in options.only.split(",") if name]
+    if unknown := set(wanted) - {*SECTIONS, *KERNELS}:
+        parser.error(f"nothing is called {', '.join(sorted(unknown))}")
+    kernels = [name for name in KERNELS if name in wanted] or KERNELS
+    sections = [name for name in SECTIONS if name in wanted] or (["speed", "compile"] if wanted else list(SECTIONS))
+    sizes = ["tiny", "medium", "large"] if options.size == "all" else options.size.split(",")
+    if options.rounds < 1 or not set(sizes) <= {"tiny", "medium", "large"}:
+        parser.error("--size takes tiny, medium, large or all, and --rounds a positive number")
+
+    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {options.rounds} rounds")
+    measure: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "speed": lambda: speed(kernels, sizes, options.rounds),
+        "dispatch": lambda: dispatch(options.rounds),
+        "compile": lambda: compile_time(kernels, options.rounds),
+        "import": lambda: import_time(options.rounds),
+    }
+    results = {section: measure[section]() for section in sections}
+    if options.json:
+        about = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine(), "rounds": options.rounds}
+        Path(options.json).write_text(json.dumps({**about, **results}, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
