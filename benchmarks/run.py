@@ -66,76 +66,68 @@ def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, A
     return table.rows
 
 
-def dispatch(rounds: int) -> list[dict[str, Any]]:
+def dispatch(folder: Path, rounds: int) -> list[dict[str, Any]]:
     """What a call of the gradient costs beyond the compiled function, at a tiny size."""
     table = Table("dispatch", [("arguments", 22), ("call µs", 9), ("compiled µs", 12), ("dispatch µs", 12)])
-    costs = {}
-    for count in range(1, 7):
-        names = [f"a{i}" for i in range(count)]
-        f, args = made(names, " + ".join(names)), [np.ones(2)] * count
-        row = _dispatch_row(table, f"{count} array{'s' * (count > 1)}", f, args, rounds)
-        if row:
-            costs[count] = row
-    _dispatch_row(table, "1 number", made(["a"], "a * a", scalar=True), [2.0], rounds)
-    _dispatch_row(table, "3 numbers", made(["a", "b", "c"], "a * b * c", scalar=True), [2.0, 3.0, 4.0], rounds)
-    _dispatch_row(table, "dict of 4 arrays", made(["p"], "p['a'] + p['b'] + p['c'] + p['d']"), [{k: np.ones(2) for k in "abcd"}], rounds)
-    _dispatch_row(table, "list of 3 pairs", made(["p"], "p[0][0] * p[0][1] + p[1][0] * p[1][1] + p[2][0] * p[2][1]"), [[(np.ones(2), np.ones(2))] * 3], rounds)
+    arrays = {count: ", ".join(f"a{i}" for i in range(count)) for count in range(1, 7)}
+    cases: list[tuple[str, str, str, list[Any]]] = [
+        (f"arrays: {count}", names, f"np.sum({names.replace(', ', ' + ')})", [np.ones(2)] * count) for count, names in arrays.items()
+    ]
+    cases += [
+        ("numbers: 1", "a", "a * a", [2.0]),
+        ("numbers: 3", "a, b, c", "a * b * c", [2.0, 3.0, 4.0]),
+        ("a dict of 4 arrays", "p", "np.sum(p['a'] + p['b'] + p['c'] + p['d'])", [{key: np.ones(2) for key in "abcd"}]),
+        ("a list of 3 pairs", "p", "np.sum(p[0][0] * p[0][1] + p[1][0] * p[1][1] + p[2][0] * p[2][1])", [[(np.ones(2), np.ones(2))] * 3]),
+    ]
+    for what, names, expression, args in cases:
+        f = made(folder, names, expression)
+        try:
+            f(*args)
+            compiled = f.compile(*args)
+        except Exception as failure:
+            table.failed(f"{what:22}", failure)
+            continue
+        # A difference of two small times: many short turns, so that both see the same machine.
+        times = medians({"call": lambda: f(*args), "compiled": lambda: compiled(*args)}, 20 * rounds, batch=0.0003)
+        call, bare = (1e6 * t for t in times.values())
+        table.row(what, call, bare, call - bare)
+    costs = [row["dispatch µs"] for row in table.rows if row["arguments"].startswith("arrays")]
     if len(costs) > 1:
-        slope, start = np.polyfit(list(costs), list(costs.values()), 1)
+        slope, start = np.polyfit(range(1, len(costs) + 1), costs, 1)
         print(f"fitted: {start:.2f} µs, and {slope:.2f} µs an array argument")
     return table.rows
 
 
-def _dispatch_row(table: Table, what: str, f: Callable[..., Any], args: list[Any], rounds: int) -> float | None:
-    try:
-        f(*args)
-        compiled = f.compile(*args)  # type: ignore[attr-defined]
-    except Exception as failure:
-        table.failed(f"{what:22}", failure)
-        return None
-    call, bare = (1e6 * t for t in medians({"call": lambda: f(*args), "compiled": lambda: compiled(*args)}, rounds).values())
-    table.row(what, call, bare, call - bare)
-    return call - bare
-
-
-def compile_time(kernels: list[str], rounds: int) -> list[dict[str, Any]]:
+def compile_time(folder: Path, kernels: list[str], rounds: int) -> list[dict[str, Any]]:
     """The first call less a later one, of functions that were never seen; imports are warm."""
     table = Table("compile", [("function", 24), ("lines", 6), ("compile ms", 11), ("ms a line", 10)])
     srcdiff.grad(lambda x: np.sum(x * x))(np.ones(2))
     candidates: list[tuple[str, str, Any]] = [(name, (HERE / "kernels" / f"{name}.py").read_text(encoding="utf-8"), None) for name in kernels]
     candidates += [(f"straight line, {n}", straight_line(n), n) for n in (20, 100, 400, 5000)]
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text, length in candidates:
-            try:
-                several = rounds if length is None else max(1, min(rounds, 2000 // length))
-                times = [_first_call(Path(folder), text, k) for k in range(several)]
-            except Exception as failure:
-                table.failed(f"{name:24}", failure)
-                continue
-            milliseconds, lines = 1e3 * statistics.median(t for t, _ in times), times[0][1]
-            table.row(name, lines, milliseconds, milliseconds / lines)
+    for name, text, length in candidates:
+        several = rounds if length is None else max(1, min(rounds, 2000 // length))
+        try:
+            times = [_first_call(written(folder, "\n" * shift + text)) for shift in range(several)]
+        except Exception as failure:
+            table.failed(f"{name:24}", failure)
+            continue
+        milliseconds, lines = 1e3 * statistics.median(t for t, _ in times), times[0][1]
+        table.row(name, lines, milliseconds, milliseconds / lines)
     return table.rows
 
 
-def _first_call(folder: Path, text: str, shift: int) -> tuple[float, int]:
-    """Seconds of compilation, and the lines of the function. Each time on other lines of a file: variants belong to the code."""
-    file = folder / f"made_{len(list(folder.iterdir()))}.py"
-    file.write_text("\n" * shift + text, encoding="utf-8")
+def _first_call(file: Path) -> tuple[float, int]:
+    """Seconds of compilation, and the number of lines of the function. The file must be new: variants belong to the code."""
     kernel = load(file)
     args = kernel.args(np.random.default_rng(0), *kernel.SIZES["tiny"])
     f = srcdiff.value_and_grad(kernel.loss, argnums=kernel.ARGNUMS)
     first = once(lambda: f(*args))
-    lines = [line for line in range(*_span(kernel.loss)) if line]
-    return first - min(once(lambda: f(*args)) for _ in range(3)), len(lines)
-
-
-def _span(f: Callable[..., Any]) -> tuple[int, int]:
-    numbers = [line for _, _, line in f.__code__.co_lines() if line]
-    return min(numbers), max(numbers) + 1
+    lines = [line for _, _, line in kernel.loss.__code__.co_lines() if line]
+    return first - min(once(lambda: f(*args)) for _ in range(3)), max(lines) - min(lines)
 
 
 def import_time(rounds: int) -> list[dict[str, Any]]:
-    """A process of its own that imports NumPy, and one that imports srcdiff (and with it NumPy)."""
+    """A process of its own that imports NumPy, and one that imports srcdiff."""
     table = Table("import", [("module", 12), ("ms", 8), ("/numpy", 8)])
     times: dict[str, list[float]] = {"numpy": [], "srcdiff": []}
     code = "import time; start = time.perf_counter(); import {0}; print(time.perf_counter() - start)"
@@ -154,21 +146,16 @@ def import_time(rounds: int) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- functions made for the purpose
 
 
-def made(names: list[str], expression: str, *, scalar: bool = False) -> Any:
-    """The gradient by the first parameter of a function with this body."""
-    body = expression if scalar else f"np.sum({expression})"
-    text = f"import numpy as np\n\ndef loss({', '.join(names)}):\n    return {body}\n"
-    folder = Path(tempfile.mkdtemp(prefix="srcdiff-benchmark-"))
-    try:
-        (folder / "made.py").write_text(text, encoding="utf-8")
-        module = load(folder / "made.py")
-        f = srcdiff.grad(module.loss)
-        f.__wrapped__.__code__.co_lines()
-        srcdiff.api.pipeline.read_function(module.loss)
-        return f
-    finally:
-        (folder / "made.py").unlink()
-        folder.rmdir()
+def made(folder: Path, names: str, expression: str) -> Any:
+    """The gradient, by the first parameter, of a function that returns the expression."""
+    text = f"import numpy as np\n\ndef loss({names}):\n    return {expression}\n"
+    return srcdiff.grad(load(written(folder, text)).loss)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / f"made_{len(list(folder.glob('*.py')))}.py"
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def straight_line(lines: int) -> str:
@@ -244,13 +231,15 @@ def main() -> int:
         parser.error("--size takes tiny, medium, large or all, and --rounds a positive number")
 
     print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}, {options.rounds} rounds")
-    measure: dict[str, Callable[[], list[dict[str, Any]]]] = {
-        "speed": lambda: speed(kernels, sizes, options.rounds),
-        "dispatch": lambda: dispatch(options.rounds),
-        "compile": lambda: compile_time(kernels, options.rounds),
-        "import": lambda: import_time(options.rounds),
-    }
-    results = {section: measure[section]() for section in sections}
+    with tempfile.TemporaryDirectory(prefix="srcdiff-benchmark-") as made_here:
+        folder = Path(made_here)
+        measure: dict[str, Callable[[], list[dict[str, Any]]]] = {
+            "speed": lambda: speed(kernels, sizes, options.rounds),
+            "dispatch": lambda: dispatch(folder, options.rounds),
+            "compile": lambda: compile_time(folder, kernels, options.rounds),
+            "import": lambda: import_time(options.rounds),
+        }
+        results = {section: measure[section]() for section in sections}
     if options.json:
         about = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine(), "rounds": options.rounds}
         Path(options.json).write_text(json.dumps({**about, **results}, indent=1) + "\n", encoding="utf-8")

@@ -75,7 +75,8 @@ class Gradient:
     # ------------------------------------------------------------ looking inside
 
     def _live_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Live:
-        return _compiler().find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
+        live: Live = _compiler().find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
+        return live
 
     def source_for(self, *args: Any, **kwargs: Any) -> str:
         """The source of the variant for arguments of the kinds of these.
@@ -208,7 +209,7 @@ def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comment
     is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
     if not is_single and not isinstance(argnums, Sequence):
         raise KindError(f"argnums is {argnums!r}: it takes positions (int) and names of parameters (str), or a sequence of these")
-    numbers = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
+    numbers: tuple[Any, ...] = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
     for a in numbers:
         if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):
             raise KindError(f"argnums holds {a!r}: it takes positions (int) and names of parameters (str)")
@@ -331,7 +332,7 @@ def check_grads(
     numbers = [a if isinstance(a, int) else list(inspect.signature(primal).parameters).index(a) for a in chosen]
 
     def pair(*xs: Any, **named: Any) -> tuple[Any, Callable[[Any], Any]]:
-        return vjp(primal, *xs, argnums=tuple(numbers), **named)  # type: ignore[return-value]
+        return vjp(primal, *xs, argnums=tuple(numbers), **named)
 
     numeric.check(primal, args, vjp=pair, argnums=numbers, kwargs=kwargs, atol=atol, rtol=rtol, eps=eps)
 

@@ -247,7 +247,7 @@ def annotate(error: BaseException, live: Live, source: FunctionSource | None = N
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
         for emitted, fn in zip(live.variant.emitted, live.functions):
-            if filename == fn.__code__.co_filename:  # type: ignore[attr-defined]
+            if filename == fn.__code__.co_filename:
                 origin = getattr(emitted, "origin_of", lambda line: None)(traceback.tb_lineno)
                 if origin is not None:
                     add_line_note(error, origin)

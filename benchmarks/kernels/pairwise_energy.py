@@ -18,23 +18,18 @@ def loss(points, charges):
 
 
 def by_hand(points, charges):
-    # Squared distances without the matrix of differences: a + b - 2 c.
-    squares = np.einsum("ij,ij->i", points, points)
-    inverse = points @ points.T
-    inverse *= -2.0
-    inverse += squares[:, None]
-    inverse += squares
-    inverse.flat[:: len(points) + 1] = 0.0
+    difference = points[:, None, :] - points
+    inverse = np.einsum("ijk,ijk->ij", difference, difference)
     inverse += 0.01
     np.sqrt(inverse, out=inverse)
     np.reciprocal(inverse, out=inverse)
     potential = inverse @ charges
-    value = 0.5 * (charges @ potential) + 0.1 * np.sum(squares)
+    value = 0.5 * (charges @ potential) + 0.1 * np.vdot(points, points)
     pull = inverse * inverse
     pull *= inverse
     pull *= charges[:, None]
     pull *= charges
-    points_bar = pull @ points
-    points_bar -= np.sum(pull, axis=1)[:, None] * points
-    points_bar += 0.2 * points
+    # Each pair pulls at both of its points, and the matrix of pairs is symmetric.
+    points_bar = 0.2 * points
+    points_bar -= np.einsum("ij,ijk->ik", pull, difference)
     return value, (points_bar, potential)

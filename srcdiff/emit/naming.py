@@ -3,29 +3,34 @@
     x_0, x_1 = mul(x_0, 0.9)      both print as x, if x_0 is not read later
     loop carrying p from i, next n, result r      all print as one name where that is possible: no copies
 
-One walk from top to bottom, in which a name is held from the binding of its variable to its last read.
+One walk from top to bottom, in which a name is held from the binding of its variable to its last read. A name of the user's
+comes back whenever the user gave it again. A name of ours goes on only to its next version, to a carried value, or to the
+same value kept and taken back; what has nothing to do with it gets another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from srcdiff.analysis.liveness import Folds, Liveness, leaves_of, resolved
 from srcdiff.errors import InternalError
 from srcdiff.ir.names import Namer
 from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.walk import blocks_of, source_atoms, source_targets, variables_of
+from srcdiff.passes.fold import is_sum
 from srcdiff.passes.place import VERSIONS
 
 UNREAD = "_"
 
 
-def name_variables(function: Function, folds: Folds, live: Liveness, reserved: Iterable[str]) -> dict[Var, str]:
-    """The printed name of each variable; what is never read has none."""
+def name_variables(
+    function: Function, folds: Folds, live: Liveness, reserved: Iterable[str], twins: Mapping[Var, Var]
+) -> dict[Var, str]:
+    """The printed name of each variable; what is never read has none. `twins` are kept values, see `twins_of`."""
     bases = _Bases(function, set(reserved))
     wishes = _Wishes(bases, folds)
     wishes.block(function.body)
-    return _Naming(function, folds, live, bases, wishes).names
+    return _Naming(function, folds, live, bases, wishes, twins).names
 
 
 class _Bases:
@@ -100,8 +105,11 @@ class _Wishes:
 
 
 class _Naming:
-    def __init__(self, function: Function, folds: Folds, live: Liveness, bases: _Bases, wishes: _Wishes) -> None:
+    def __init__(
+        self, function: Function, folds: Folds, live: Liveness, bases: _Bases, wishes: _Wishes, twins: Mapping[Var, Var]
+    ) -> None:
         self.folds = folds
+        self.twins = twins
         self.live = live
         self.bases = bases
         self.wishes = wishes
@@ -116,17 +124,37 @@ class _Naming:
 
     # ------------------------------------------------------------ holding names
 
-    def bind(self, var: Var, near: Iterable[Var] = ()) -> None:
-        """Name a variable: as it wishes, or as one of `near` if that has the same base, or a version of its own base."""
-        wish, base = self.wishes.of(var), self.bases.of(var)
-        into = self.wishes.into.get(var)
-        names = [self.names[into]] if into in self.names else []
-        names += [wish, base, *(self.names[other] for other in near if other in self.names and self.bases.of(other) == base)]
-        for name in names:
-            if self.namer.is_free(name) and self.bases.may_have(var, name):
-                break
-        else:
-            name = self.namer.version(base)
+    def bind(self, var: Var, before: Iterable[Var] = ()) -> None:
+        """Name a variable: as what it becomes, as what it was, as it wishes, or a version of that.
+
+        `before` are values that end here, of which the variable may be the next version.
+        """
+        base = self.bases.of(var)
+        into, twin = self.wishes.into.get(var), resolved(self.twins.get(var, var), self.folds)
+        kin = [other for other in (into, twin) if other in self.names]
+        kin += [other for other in before if other in self.names and self.is_next(var, other, base)]
+        names = [self.names[other] for other in kin if isinstance(other, Var)]
+        wish = self.wishes.of(var)
+        if var.is_users:
+            names += [wish, base]
+        elif into is not None and into.is_users:
+            names.append(wish)
+        name = next((name for name in names if self.namer.is_free(name) and self.bases.may_have(var, name)), None)
+        if name is None:
+            name = self.namer.version(base) if var.is_users else self.fresh(wish, base)
+        self.give(var, name)
+
+    def is_next(self, var: Var, other: Var, base: str) -> bool:
+        return self.bases.of(other) == base or self.wishes.into.get(other) is var
+
+    def fresh(self, wish: str, base: str) -> str:
+        """A name of ours that no other value has."""
+        for name in (wish, base):
+            if name not in self.bases.users and self.namer.is_fresh(name):
+                return name
+        return self.namer.fresh_version(base)
+
+    def give(self, var: Var, name: str) -> None:
         self.names[var] = name
         self.namer.hold(name, var)
         self.held.append(var)
@@ -173,10 +201,29 @@ class _Naming:
             self.release(dying)
             targets = targets[1:]
         self.release(dying)
+        if stmt.op.style == "unpack":
+            self.number(stmt)
+        before = dying if is_sum(stmt) else ()
         for target in targets:
-            if target not in self.live.unread:
-                self.bind(target)
+            if target not in self.live.unread and target not in self.names:
+                self.bind(target, before)
         self.release(target for target in stmt.targets if target in self.live.unread)
+
+    def number(self, stmt: Apply) -> None:
+        """Number what an unpacking gives several times: `(W0, b0), (W1, b1) = layers`."""
+        groups: dict[str, list[tuple[Var, int]]] = {}
+        for place, part in enumerate(stmt.op.pattern):
+            for i in _leaves(part):
+                target = stmt.targets[i]
+                if target not in self.live.unread:
+                    groups.setdefault(self.bases.of(target), []).append((target, place))
+        for base, group in groups.items():
+            places = [place for _, place in group]
+            numbers = places if len(set(places)) == len(places) else list(range(len(places)))
+            names = [f"{base}_{n}" if base[-1].isdigit() else f"{base}{n}" for n in numbers]
+            if len(group) > 1 and all(self.namer.is_fresh(name) and name not in self.bases.all for name in names):
+                for (target, _), name in zip(group, names):
+                    self.give(target, name)
 
     def conditional(self, stmt: If) -> None:
         self.release(self.live.dies[stmt])
@@ -194,12 +241,15 @@ class _Naming:
 
     def arms(self, then: Block, orelse: Block) -> None:
         entering = [*self.live.enters[then], *self.live.enters[orelse]]
+        given: list[str] = []
         for arm in (then, orelse):
             self.release(entering)
             self.hold(self.live.enters[arm])
-            mark = len(self.held)
+            mark, used = len(self.held), len(self.namer.used)
             self.block(arm)
             self.release_since(mark)
+            given += self.namer.forget_since(used)
+        self.namer.remember(given)
         self.release(entering)
 
     def loop(self, loop: Loop) -> None:
@@ -232,3 +282,12 @@ class _Naming:
                 self.names[result] = self.names[param]
                 self.namer.hold(self.names[result], result)
                 self.held.append(result)
+
+
+def _leaves(pattern: object) -> Iterator[int]:
+    """The numbers of the targets in a pattern."""
+    if isinstance(pattern, int):
+        yield pattern
+    elif isinstance(pattern, (tuple, list)):
+        for part in pattern:
+            yield from _leaves(part)

@@ -24,6 +24,7 @@ from srcdiff.emit.layout import lay_out
 from srcdiff.emit.naming import name_variables
 from srcdiff.emit.scope import Globals, Scope
 from srcdiff.emit.statements import Statements
+from srcdiff.emit.twins import twins_of
 from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Parameter, Range, Ref, Stmt, Var
 from srcdiff.ir.walk import atoms_of, blocks_of, operands_of, statements_of, variables_of
@@ -67,15 +68,20 @@ def tidied(function: Function) -> Function:
 
 def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
     """The folded program and its names. What of the user's would have to print under another name is folded too."""
-    folded = fold(placed)
-    names = name_variables(folded.function, folded.folds, liveness(folded.function, folded.folds), reserved)
+    twins = twins_of(placed.function.body)
+    folded, names = _folded(placed, frozenset(), reserved, twins)
     renamed = frozenset(var for var, text in names.items() if var.is_users and text != var.hint)
     if renamed:
-        again = fold(placed, renamed)
-        if len(again.folds) != len(folded.folds):
-            folded = again
-            names = name_variables(folded.function, folded.folds, liveness(folded.function, folded.folds), reserved)
+        folded, names = _folded(placed, renamed, reserved, twins)
     return folded, names
+
+
+def _folded(
+    placed: Placed, renamed: frozenset[Var], reserved: set[str], twins: dict[Var, Var]
+) -> tuple[Folded, dict[Var, str]]:
+    folded = fold(placed, renamed)
+    live = liveness(folded.function, folded.folds)
+    return folded, name_variables(folded.function, folded.folds, live, reserved, twins)
 
 
 # ------------------------------------------------------------ what is outside
@@ -94,7 +100,8 @@ def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
         if isinstance(atom, Ref):
             outside.name(atom.value, atom.text)
     texts = {stmt.op.text.partition(".")[0] for stmt in _calls(function) if stmt.op.fn is None}
-    return outside, free | texts | set(outside.bindings) | outside.used_builtins | scope.reserved | _SYNTAX
+    reserved = scope.reserved - {parameter.name for parameter in function.params}
+    return outside, free | texts | set(outside.bindings) | outside.used_builtins | reserved | _SYNTAX
 
 
 def _name_parts(stmt: Stmt, outside: Globals) -> None:

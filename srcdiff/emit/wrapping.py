@@ -118,7 +118,8 @@ def _bracket(indent: str, head: str, text: str, tail: str) -> list[str] | None:
     if len(items) == 1 and not is_display and not _is_call(text, start):
         terms = _terms(content)
         return [first, *(part for term in terms for part in _laid_out(inner, *_operator(term), "", is_bare=False)), last]
-    if text[start] != "{" and len(inner + content) <= WIDTH:
+    holds_displays = is_display and any(item[0] in _OPEN for item in items)
+    if text[start] != "{" and not holds_displays and len(inner + content) <= WIDTH:
         return [first, inner + content, last]
     if is_display and text[start] != "{" and max(map(len, items)) < 24 and len(items) > 6:
         return [first, *_filled(inner, items), last]

@@ -10,6 +10,7 @@ could change it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from srcdiff.analysis.liveness import Folds
@@ -29,6 +30,8 @@ from srcdiff.ir.nodes import (
     Loop,
     Operand,
     Ref,
+    Return,
+    SliceOf,
     Stmt,
     Var,
 )
@@ -88,6 +91,8 @@ class _Folding:
     last_effect: int = -1
     last_write: dict[int, int] = field(default_factory=dict)
     last_bind: dict[str, int] = field(default_factory=dict)
+    last_sum: dict[str, int] = field(default_factory=dict)
+    is_returned: bool = False
 
     def count(self, block: Block) -> None:
         for node in (*block.stmts, block.end):
@@ -120,7 +125,9 @@ class _Folding:
         self.end(block.end, loop)
 
     def end(self, end: End, loop: int) -> None:
+        self.is_returned = isinstance(end, Return)
         self.fold_each(operands_of(end), loop)
+        self.is_returned = False
         if isinstance(end, Branch):
             self.block(end.then, loop)
             self.block(end.orelse, loop)
@@ -130,8 +137,10 @@ class _Folding:
         expression = self.expression(stmt, loop)
         if target is not None and self.is_temporary(target) and stmt.op.style in _EXPRESSIONS:
             self.expressions[target] = expression
+        elif stmt.op.style in VERSIONS or stmt.op.style == "augment" or is_sum(stmt):
+            self.last_sum.update((target.hint, self.position) for target in stmt.targets)
         else:
-            self.bind(stmt.targets)
+            self.bind([target for target in stmt.targets if target.is_users])
         if has_effect(stmt):
             self.last_effect = self.position
         for written in written_by(stmt):
@@ -141,7 +150,8 @@ class _Folding:
     def is_temporary(self, var: Var) -> bool:
         return self.uses.get(var) == 1 and (not var.is_users or var in self.renamed)
 
-    def bind(self, variables: tuple[Var, ...]) -> None:
+    def bind(self, variables: Iterable[Var]) -> None:
+        """Note names that are given again here: what reads an earlier value of that name had better not move past."""
         for var in variables:
             self.last_bind[var.hint] = self.position
 
@@ -259,7 +269,8 @@ class _Folding:
                 shorter = expression.stmt.targets[0]
                 self.folds[shorter] = Apply((shorter,), COPY, expression.stmt.args)
             return more
-        self.last_bind[var.hint] = max(self.last_bind.get(var.hint, -1), expression.position)
+        if var.is_users:
+            self.last_bind[var.hint] = max(self.last_bind.get(var.hint, -1), expression.position)
         return 0
 
     def may_move(self, expression: _Expression) -> bool:
@@ -269,10 +280,22 @@ class _Folding:
             return since == self.position - 1
         if expression.reads_memory and self.last_effect > since:
             return False
-        return all(self.last_bind.get(leaf.hint, -1) <= since and self.last_write_of(leaf) <= since for leaf in expression.leaves)
+        return all(self.last_name_of(leaf) <= since and self.last_write_of(leaf) <= since for leaf in expression.leaves)
+
+    def last_name_of(self, var: Var) -> int:
+        """Where the name was given to another value. A sum that is returned is read under its own name anyway."""
+        last = self.last_bind.get(var.hint, -1)
+        return last if self.is_returned and not var.is_users else max(last, self.last_sum.get(var.hint, -1))
 
     def last_write_of(self, var: Var) -> int:
         return max((self.last_write.get(site, -1) for site in self.ownership.memory[var].reached), default=-1)
+
+
+def is_sum(stmt: Apply) -> bool:
+    """Whether a statement adds to a value of the same name: `x_bar_1 = x_bar + e`."""
+    if stmt.op.style != "binary" or stmt.op.text not in ("+", "-"):
+        return False
+    return any(isinstance(arg, Var) and arg.hint == stmt.targets[0].hint for arg in stmt.args)
 
 
 def _width(operand: Operand) -> int:
@@ -285,6 +308,8 @@ def _width(operand: Operand) -> int:
             return len(text)
         case Ref(_, text):
             return len(text) or 8
+        case SliceOf(start, stop, step):
+            return 2 + sum(_width(part) for part in (start, stop, step) if part != Const(None))
         case _:
             return sum(_width(part) + 2 for part in parts_of(operand))
 

@@ -18,7 +18,7 @@ from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, Unknown, combi
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
 from srcdiff.prepare import calls, expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
-from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Record, Value, is_atom
+from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
 from srcdiff.rules import chapters
 from srcdiff.rules.inference import kind_of
 
@@ -224,6 +224,10 @@ def _class_of(low: Lowering, value: Value) -> type | None:
             return dict
         case Record():
             return value.cls
+        case Instance():
+            return type(value.value)
+        case Const(None):
+            return type(None)
         case Ref():
             return type(value.value)
         case Closure() | Partial():
@@ -231,19 +235,19 @@ def _class_of(low: Lowering, value: Value) -> type | None:
     if not is_atom(value):
         return None
     match kind_of(value):
-        case Number(type):
-            return {"float": float, "int": int, "bool": bool, "complex": complex}[type]
+        case Number(name):
+            return {"float": float, "int": int, "bool": bool, "complex": complex}[name]
         case Array(dtype, dims) if dims is not None:
             return np.ndarray if dims else np.dtype(dtype).type
         case ListOf():
             return list
-        case Opaque(type) if type in ("str", "NoneType", "bytes"):
-            return {"str": str, "NoneType": __builtins_none(), "bytes": bytes}[type]
+        case Opaque("str"):
+            return str
+        case Opaque("NoneType"):
+            return type(None)
+        case Opaque("bytes"):
+            return bytes
     return None
-
-
-def __builtins_none() -> type:
-    return type(None)
 
 
 def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -276,9 +280,9 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             return low.builder.apply(op, (ListDisplay(atoms),), named, kind=Array(sample.dtype.name, (len(atoms),)), hint="array")
         result = calls.call_numpy(low, np.stack, (low.new_list(atoms),), {}, node)
     else:
-        atom = low.store[value] if isinstance(value, ListRef) else value
-        kind = kind_of(atom) if is_atom(atom) else None
-        if isinstance(kind, ListOf) and isinstance(kind.item, ListOf):
+        rows = low.store[value] if isinstance(value, ListRef) else value
+        of = kind_of(rows) if is_atom(rows) else None
+        if isinstance(of, ListOf) and isinstance(of.item, ListOf):
             value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)
     return result if dtype is None else _astype(low, result, dtype, node)

@@ -93,9 +93,8 @@ def describe(value: Any, path: str) -> Structure:
                 )  # fmt: skip
             return Leaf(_array_kind(value, path), path)
         case bool() | int() | float() | complex():
-            if type(value) not in (bool, int, float, complex):
-                value = next(t(value) for t in (bool, int, float, complex) if isinstance(value, t))
-            return Leaf(Number(type(value).__name__, Dim(path, value) if type(value) is int else None), path)
+            of = next(t for t in (bool, int, float, complex) if isinstance(value, t))
+            return Leaf(Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None), path)
         case tuple() if hasattr(value, "_fields"):
             return Fields(type(value), value._fields, tuple(describe(v, f"{path}.{f}") for f, v in zip(value._fields, value)), path)
         case list() | tuple():

@@ -194,7 +194,7 @@ def _fold(op: Op, a: Const, b: Const) -> Const | None:
     """Integers, strings and booleans that are known are computed when compiling; floats stay as the user wrote them."""
     import operator
 
-    functions = {
+    functions: dict[str, Any] = {
         "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "<": operator.lt, "<=": operator.le,
         ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
         "in": lambda x, y: x in y, "not in": lambda x, y: x not in y,
@@ -508,8 +508,8 @@ def known_items(low: Lowering, value: Value) -> list[Value] | None:
         case Record() if issubclass(value.cls, tuple):
             return list(value.values)
         case ListRef():
-            items = low.items(value)
-            return None if items is None else list(items)
+            held = low.items(value)
+            return None if held is None else list(held)
         case DictRef():
             return [Const(k) for k, _ in low.store[value]]
         case Iterable("items", (ref,)):
@@ -527,7 +527,7 @@ def known_items(low: Lowering, value: Value) -> list[Value] | None:
             return None if items is None or first is None else [(Const(i), x) for i, x in enumerate(items, first)]
         case Iterable("zip", parts):
             lists = [known_items(low, p) for p in parts]
-            return None if any(x is None for x in lists) else [tuple(x) for x in zip(*lists)]  # type: ignore[arg-type]
+            return None if any(x is None for x in lists) else [tuple(x) for x in zip(*lists)]
         case Iterable("reversed", (inner,)):
             items = known_items(low, inner)
             return None if items is None else items[::-1]
@@ -603,7 +603,7 @@ def _comprehension(low: Lowering, node: ast.ListComp | ast.GeneratorExp | ast.Di
         body = ast.For(generator.target, generator.iter, [body], [])
     for child in ast.walk(body):
         if not hasattr(child, "lineno"):
-            ast.copy_location(child, node)  # type: ignore[type-var]
+            ast.copy_location(child, node)
     tree = statements.lower_stmts(low, [body], lambda: statements.leaf(low, "fall"))
     assert isinstance(tree, statements.Leaf)
     result = low.frame.vars.pop(hidden)

@@ -522,10 +522,12 @@ def _note_mutation(low: Lowering, ref: Any, state: Any, head: Any, entry: Any, e
     attempt.mutated[ref] = None
     if isinstance(ref, ListRef) and not is_atom(head) and (is_atom(state) or len(state) != len(head)):
         items = list(head) + ([] if is_atom(state) else list(state))
-        kind: Kind | None = kind_of(state).item if is_atom(state) and isinstance(kind_of(state), ListOf) else None
+        grown = kind_of(state) if is_atom(state) else None
+        kind: Kind | None = grown.item if isinstance(grown, ListOf) else None
         for item in items:
-            if isinstance(item, (Closure, Partial, Method, Record)) or isinstance(item, Ref):
-                raise low.refuse(NeedsUnrolling, "a list of functions or records grows in a loop whose trips are not known", None, instead="loop over a container of known length.")
+            if isinstance(item, (Closure, Partial, Method, Record, Ref)):
+                what = "a list of functions or records grows in a loop whose trips are not known"
+                raise low.refuse(NeedsUnrolling, what, None, instead="loop over a container of known length.")
             this = _carried_kind(kind_of(operand_of(item, end.state[1])))
             kind = this if kind is None else join(kind, this)
             if kind is None:
@@ -628,7 +630,7 @@ def _finish(low: Lowering, node: Any, header: Header, slots: list[Slot], tree: A
             continue
         n = _leaf_count(skeleton)
         slot_params = slot.params or [Const(UNBOUND)] * n
-        positions = []
+        positions: list[int] = []
         for i in range(n):
             param = slot_params[i]
             candidates = [] if is_endless else [param]

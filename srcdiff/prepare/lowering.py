@@ -75,7 +75,7 @@ class Lowering:
     def items(self, ref: ListRef) -> tuple[Value, ...] | None:
         """What a list contains, where that is known."""
         state = self.store[ref]
-        return None if is_atom(state) else state  # type: ignore[no-any-return]
+        return None if is_atom(state) else state
 
     def operand(self, value: Value) -> Operand:
         try:
@@ -226,12 +226,12 @@ def spoken_kind(kind: Kind) -> str:
     match kind:
         case Number(name):
             return f"an {name}" if name[0] in "aeiou" else f"a {name}"
-        case Array(dtype, None):
-            return f"an array of {dtype}"
         case Array(dtype, ()):
             return f"a {dtype}"
-        case Array(dtype, dims):
+        case Array(dtype, dims) if dims is not None:
             return f"an array with {len(dims)} ax{'is' if len(dims) == 1 else 'es'} of {dtype}"
+        case Array(dtype, _):
+            return f"an array of {dtype}"
         case ListOf():
             return "a list"
         case TupleOf():

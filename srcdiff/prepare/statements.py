@@ -85,14 +85,14 @@ def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tr
             case ast.For() | ast.While():
                 tree = loops.lower_loop(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
                 if tree is not None:
-                    return tree
+                    return tree  # type: ignore[no-any-return]
             case ast.Return():
                 value = Const(None) if node.value is None else expressions.lower(low, node.value)
-                return loops.jump(low, "return", value)
+                return loops.jump(low, "return", value)  # type: ignore[no-any-return]
             case ast.Break():
-                return loops.jump(low, "break")
+                return loops.jump(low, "break")  # type: ignore[no-any-return]
             case ast.Continue():
-                return loops.jump(low, "continue")
+                return loops.jump(low, "continue")  # type: ignore[no-any-return]
             case _:
                 lower_simple(low, node)
     return k()

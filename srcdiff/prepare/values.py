@@ -185,7 +185,7 @@ def rebuild(skeleton: Skeleton, leaves: list[Atom], new_list: Callable[[State], 
             case "tuple":
                 return tuple(make(p) for p in s.parts)
             case "record":
-                return Record(*s.detail, tuple(make(p) for p in s.parts))
+                return Record(s.detail[0], s.detail[1], tuple(make(p) for p in s.parts))
             case "list":
                 parts = tuple(make(p) for p in s.parts)
                 return new_list(parts[0] if s.detail else parts)
@@ -211,7 +211,7 @@ def operand_of(value: Value, store: Store) -> Operand:
             return tuple(operand_of(v, store) for v in value)
         case ListRef():
             state = store[value]
-            return state if is_atom(state) else ListDisplay(tuple(operand_of(v, store) for v in state))  # type: ignore[no-any-return]
+            return state if is_atom(state) else ListDisplay(tuple(operand_of(v, store) for v in state))
         case DictRef():
             state = store[value]
             return DictDisplay(tuple(k for k, _ in state), tuple(operand_of(v, store) for _, v in state))

@@ -90,7 +90,7 @@ def view(value: Staged) -> Product:
         a, b = _operands(value, stmt)
         if is_number(a):
             inner = view(b)
-            return replace(inner, number=a.atom.value * inner.number)  # type: ignore[union-attr, operator]
+            return replace(inner, number=a.atom.value * inner.number)  # type: ignore[union-attr]
         if _is_scalar(a) and not _is_scalar(b):
             left, inner = view(a), view(b)
             if not inner.scalars and not inner.scalar_divisors and inner.number == 1 and not inner.is_negative:
@@ -144,7 +144,7 @@ def neg(value: Staged) -> Staged:
 def mul(a: Staged, b: Staged) -> Staged:
     """`a * b`; `a` is the adjoint where one of them is."""
     if is_number(a) and is_number(b):
-        return _rescale(a, a.atom.value * b.atom.value, b)  # type: ignore[union-attr, operator]
+        return _rescale(a, a.atom.value * b.atom.value, b)  # type: ignore[union-attr]
     for one, other in ((a, b), (b, a)):
         if is_number(one) and one.atom.value == 1:  # type: ignore[union-attr]
             return _as_wide(other, a, b)
@@ -260,8 +260,8 @@ def div(a: Staged, b: Staged) -> Staged:
     if is_negative(b):
         return neg(div(a, neg(b)))
     if is_number(a) and is_number(b):
-        quotient = a.atom.value / b.atom.value  # type: ignore[union-attr, operator]
-        if quotient * b.atom.value == a.atom.value and float(quotient * 1024).is_integer():  # type: ignore[union-attr, operator]
+        quotient = a.atom.value / b.atom.value  # type: ignore[union-attr]
+        if quotient * b.atom.value == a.atom.value and float(quotient * 1024).is_integer():  # type: ignore[union-attr]
             return _rescale(a, quotient, b)
     # A scalar divisor joins the scalars: (2 / n) of an array is one operation on the array.
     if _is_scalar(b) and not _is_scalar(a):
@@ -279,7 +279,7 @@ def add(a: Staged, b: Staged) -> Staged:
     if is_number(b) and b.atom.value == 0 and b.is_full:  # type: ignore[union-attr]
         return a
     if is_number(a) and is_number(b):
-        return _rescale(a, a.atom.value + b.atom.value, b)  # type: ignore[union-attr, operator]
+        return _rescale(a, a.atom.value + b.atom.value, b)  # type: ignore[union-attr]
     if isinstance(a.atom, Var) and a.atom is b.atom and a.dims == b.dims:
         return mul(Staged(a.builder, Const(2)), a)
     if is_negative(b):
@@ -299,7 +299,7 @@ def sub(a: Staged, b: Staged) -> Staged:
     if is_number(a) and a.atom.value == 0 and a.is_full:  # type: ignore[union-attr]
         return neg(b)
     if is_number(a) and is_number(b):
-        return _rescale(a, a.atom.value - b.atom.value, b)  # type: ignore[union-attr, operator]
+        return _rescale(a, a.atom.value - b.atom.value, b)  # type: ignore[union-attr]
     if is_negative(b):
         return add(a, neg(b))
     if is_negative(a) and not is_number(a):

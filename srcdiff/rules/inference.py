@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -87,7 +88,9 @@ def _operator(op: Op, args: tuple[Operand, ...]) -> Kind:
     if all(isinstance(k, (Opaque, TupleOf)) for k in kinds):
         return Number("bool") if op.text in _COMPARES else kinds[0]
     if op is ops.MATMUL:
-        return _call(op, args, ())
+        product = _call(op, args, ())
+        assert not isinstance(product, tuple)
+        return product
     return elementwise_kind(op.fn, args)
 
 
@@ -138,7 +141,7 @@ def _attribute(op: Op, arg: Operand) -> Kind:
                 return Opaque("tuple")
             return TupleOf(tuple(Number("int", n) for n in kind.dims))
         case "size":
-            size: Length | None = 1
+            size: Length = 1
             for n in kind.dims or ():
                 size = combine("*", size, n)
             return Number("int", size if kind.dims is not None else None)
@@ -367,7 +370,7 @@ def _positional_only(fn: Callable[..., Any]) -> tuple[str, ...]:
 def call_bound(rule: Rule, fn: Callable[..., Any], values: dict[str, Any], **extra: Any) -> Any:
     """Call a text of a rule with arguments by the names of its signature."""
     assert rule.signature is not None
-    bound = inspect.BoundArguments(rule.signature, values)  # type: ignore[arg-type]
+    bound = inspect.BoundArguments(rule.signature, OrderedDict(values))
     return fn(*bound.args, **bound.kwargs, **extra)
 
 

@@ -168,7 +168,7 @@ def _with_adjoint(sort: str) -> Callable[..., Callable[[Text], Text]]:
         trusted: str | None = None, is_view: bool = False,
     ) -> Callable[[Text], Text]:  # fmt: skip
         def decorate(text: Text) -> Text:
-            fns = of if isinstance(of, (list, tuple)) else [of]
+            fns: list[Callable[..., Any]] = [of] if callable(of) else list(of)
             _register(fns, sort, text, wrt, shape=shape, dtype=dtype, at=at, checked=checked, trusted=trusted, is_view=is_view)
             return text
 

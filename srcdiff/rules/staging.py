@@ -187,7 +187,7 @@ class Staged:
         return self
 
     def __abs__(self) -> Any:
-        return np.abs(self)  # type: ignore[call-overload]
+        return np.abs(self)
 
     def __matmul__(self, other: Any) -> Any:
         return linear_call(ops.MATMUL, (self, other), {})
@@ -279,10 +279,10 @@ class Staged:
     def __srcdiff_unbroadcast__(self, like: Any) -> Any:
         return unbroadcast(self, like.dims, like.like())
 
-    def __srcdiff_accumulate_windows__(self, x: Any, axis: int, window: Any) -> Any:
+    def __srcdiff_accumulate_windows__(self, x: Any, axes: tuple[int, ...], windows: tuple[Any, ...]) -> Any:
         from srcdiff.rules.windows import accumulate
 
-        return accumulate(self, x, axis, window)
+        return accumulate(self, x, axes, windows)
 
     def __repr__(self) -> str:
         return f"Staged({self.atom!r}, {self.dims})"
@@ -377,7 +377,7 @@ def elementwise(op: Op, *args: Staged) -> Staged:
     atom = builder.apply(op, tuple(a.atom for a in args))
     if any(a.dims is None for a in args):
         return Staged(builder, atom)
-    dims = broadcast(*[a.dims for a in args])  # type: ignore[misc]
+    dims = broadcast(*[a.dims for a in args if a.dims is not None])
     own = dims_of(atom.kind)
     if own is not None and same_shape(own, dims):
         return Staged(builder, atom)
@@ -420,7 +420,7 @@ def owned(value: Staged) -> Staged:
         like = value.like()
         kind = Array(_dtype(value.kind, like.kind), value.dims)
         return Staged(b, b.apply(ops.call_op(np.full_like, "np.full_like"), (like, value.atom), kind=kind))
-    return materialise(value).copy()
+    return materialise(value).copy()  # type: ignore[no-any-return]
 
 
 def _dtype(kind: Kind, other: Kind | None = None) -> str:
@@ -550,8 +550,10 @@ def reduce_sum(value: Any, axis: Any = None, keepdims: bool = False) -> Any:
     left = tuple(n for i, n in enumerate(dims) if i not in axes)
     own = dims_of(result.kind) or ()
     drop = tuple(a - (len(dims) - len(own)) for a in axes if a >= len(dims) - len(own))
-    atom = result.builder.apply(call_for(np.squeeze), (result.atom,), (("axis", operand(result.builder, drop)),)) if drop else result.atom
-    return Staged(result.builder, atom, left, _dropped(value, axes, False))
+    squeezed: Atom = result.atom
+    if drop:
+        squeezed = result.builder.apply(call_for(np.squeeze), (result.atom,), (("axis", operand(result.builder, drop)),))
+    return Staged(result.builder, squeezed, left, _dropped(value, axes, False))
 
 
 def _dropped(value: Staged, axes: tuple[int, ...], keepdims: bool) -> Callable[[], Atom]:
@@ -662,7 +664,7 @@ def _ndim(value: Any) -> Any:
 
 
 def _zeros_like(value: Staged) -> Staged:
-    return value.__srcdiff_zeros_like__()
+    return value.__srcdiff_zeros_like__()  # type: ignore[no-any-return]
 
 
 def _transpose(value: Staged, axes: Any = None) -> Any:

@@ -207,7 +207,7 @@ class Reverser:
         axis = bound.get("axis", Const(0))
         if rule.fn is not np.stack or not isinstance(axis, Const):
             raise NoRule(f"no derivative rule for `{rule.name}` of a list whose length the run decides", instead="use np.stack.")
-        return y_bar if axis.value == 0 else np.moveaxis(y_bar, axis.value, 0)  # type: ignore[call-overload]
+        return y_bar if axis.value == 0 else np.moveaxis(y_bar, axis.value, 0)  # type: ignore[type-var]
 
     def _array(self, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
         source = stmt.args[0]
@@ -274,27 +274,26 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
     keys: dict[Any, None] = {}
     for _, table, _ in arms:
         for key in table.own:
-            owner = key if isinstance(key, Var) else key[0]
-            if owner not in inside:
+            if (key if isinstance(key, Var) else key[0]) not in inside:
                 keys[key] = None
     results: list[Var] = []
     yields: tuple[list[Operand], list[Operand]] = ([], [])
     changed: list[tuple[Any, Staged]] = []
     for key in keys:
+        owner: Any = key if isinstance(key, Var) else key[0]
         before = adjoints.get(key)
         values = [table.get(key) for _, table, _ in arms]
         if all(v is before or (v is not None and before is not None and v.atom == before.atom) for v in values) or all(v is None for v in values):
             continue
-        owner = key if isinstance(key, Var) else key[0]
         if all(v is not None and v.atom == values[0].atom and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
             changed.append((key, values[0]))  # type: ignore[arg-type]
             continue
         parts = []
+        kind = owner.kind if isinstance(key, Var) else owner.kind.items[key[1]]
         for value, (inner, _, _) in zip(values, arms):
-            of = owner if isinstance(key, Var) else Var(owner.hint, owner.kind.items[key[1]])
+            of = owner if isinstance(key, Var) else Var(owner.hint, kind)
             value = zero(of, inner) if value is None else Staged(inner, value.atom, value.dims, value.like)
             parts.append(full(value, of).atom)
-        kind = owner.kind if isinstance(key, Var) else owner.kind.items[key[1]]
         result = Var(f"{owner.hint}_bar", kind_of(parts[0]) if isinstance(kind, ListOf) else _bar_kind(kind))
         results.append(result)
         yields[0].append(parts[0])

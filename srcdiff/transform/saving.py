@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, End, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
+from srcdiff.ir.nodes import UNBOUND, Apply, Atom, Block, Branch, Const, End, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
 from srcdiff.ir.walk import bound_by, ends_of, map_block, map_stmt, operands_of, source_targets, variables_in, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
@@ -147,9 +147,10 @@ class _Plan:
             if not isinstance(param.kind, ListOf) or not (isinstance(init, Var) and isinstance(init.kind, ListOf) and init.kind.length == 0):
                 continue
             ends = list(ends_of(self.loop.body))
-            if len(ends) != 1 or not isinstance(ends[0], Next) or not isinstance(ends[0].values[i], Var):
+            if len(ends) != 1 or not isinstance(ends[0], Next):
                 continue
-            stmt = self.made.get(ends[0].values[i])
+            last = ends[0].values[i]
+            stmt = self.made.get(last) if isinstance(last, Var) else None
             if stmt is None or stmt.op is not ops.APPEND or stmt.args[0] is not param:
                 continue
             item = stmt.args[1]
@@ -257,7 +258,7 @@ class _Plan:
         new_loop = Loop(tuple(sources), tuple(params), tuple(inits), body, tuple(results), self.reverse.origin)
         return [*before, new_loop]
 
-    def _bounded(self, source: Source, loop: Loop, before: list[Stmt]) -> object:
+    def _bounded(self, source: Source, loop: Loop, before: list[Stmt]) -> Range | Atom:
         iterable = source.iterable
         if not isinstance(iterable, Range) or iterable.stop is not None:
             return iterable

@@ -24,6 +24,7 @@ from srcdiff.verify.polynomials import (
     Poly,
     Quotient,
     Undecided,
+    add_to,
     exponents_of,
     product_of,
     sum_of,
@@ -88,7 +89,10 @@ class Algebra:
     def total(self, quotients: list[Quotient]) -> Quotient:
         groups: dict[tuple[tuple[int, int], ...], Poly] = {}
         for q in quotients:
-            groups[q.den] = sum_of(groups[q.den], q.num) if q.den in groups else q.num
+            if q.den in groups:
+                add_to(groups[q.den], q.num)
+            else:
+                groups[q.den] = dict(q.num)
         if len(groups) == 1:
             ((den, num),) = groups.items()
             return Quotient(num, den if num else ())
@@ -102,7 +106,7 @@ class Algebra:
             for number, e in powers.items():
                 for _ in range(e - has.get(number, 0)):
                     part = self.times(part, self.divisors[number])
-            num = sum_of(num, part)
+            add_to(num, part)
         return Quotient(num, tuple(sorted(powers.items())) if num else ())
 
     def product(self, a: Quotient, b: Quotient) -> Quotient:
@@ -170,7 +174,7 @@ class Algebra:
         lowest = min(0, *parts)
         out: Poly = {}
         for k, part in parts.items():
-            out = sum_of(out, self.times(part, self.to_power(equal, k - lowest)))
+            add_to(out, self.times(part, self.to_power(equal, k - lowest)))
         return out
 
     # -- indeterminates

@@ -34,14 +34,18 @@ def exponents_of(monomial: int) -> Iterator[tuple[int, int]]:
         index += 1
 
 
+def add_to(a: Poly, b: Poly) -> None:
+    for monomial, c in b.items():
+        total = a.get(monomial, 0) + c
+        if total:
+            a[monomial] = total
+        else:
+            a.pop(monomial, None)
+
+
 def sum_of(a: Poly, b: Poly) -> Poly:
     out = dict(a)
-    for monomial, c in b.items():
-        total = out.get(monomial, 0) + c
-        if total:
-            out[monomial] = total
-        else:
-            out.pop(monomial, None)
+    add_to(out, b)
     return out
 
 
