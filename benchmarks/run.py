@@ -4,6 +4,8 @@
     python benchmarks/run.py --only speed,dispatch
     python benchmarks/run.py --only pendulum,two_layers --size all --rounds 31
     python benchmarks/run.py --json results.json
+
+README.md says how to read what it prints.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,6 +39,7 @@ import srcdiff  # noqa: E402
 
 KERNELS = sorted(file.stem for file in (HERE / "kernels").glob("*.py"))
 SECTIONS = ("speed", "dispatch", "compile", "import")
+LENGTHS = (20, 100, 400, 5000)
 TOLERANCE = 1e-8
 
 
@@ -44,7 +48,8 @@ TOLERANCE = 1e-8
 
 def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, Any]]:
     """Value and gradient by srcdiff, against the one written by hand and against the primal."""
-    table = Table("speed", [("kernel", 20), ("size", 7), ("primal µs", 11), ("hand µs", 11), ("srcdiff µs", 11), ("/hand", 7), ("/primal", 8)])
+    columns = {"kernel": 20, "size": 7, "primal µs": 11, "hand µs": 11, "srcdiff µs": 11, "/hand": 7, "/primal": 8}
+    table = Table("speed", columns)
     for size in sizes:
         for name in kernels:
             kernel = load(HERE / "kernels" / f"{name}.py")
@@ -57,7 +62,7 @@ def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, A
             except Exception as failure:
                 table.failed(f"{name:20} {size:7}", failure)
                 continue
-            calls = {"primal": lambda: kernel.loss(*args), "hand": lambda: kernel.by_hand(*args), "srcdiff": lambda: f(*args)}
+            calls = {"primal": partial(kernel.loss, *args), "hand": partial(kernel.by_hand, *args), "srcdiff": partial(f, *args)}
             primal, hand, ours = (1e6 * t for t in medians(calls, rounds).values())
             table.row(name, size, primal, hand, ours, ours / hand, ours / primal)
     for column in ("/hand", "/primal"):
@@ -68,16 +73,18 @@ def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, A
 
 def dispatch(folder: Path, rounds: int) -> list[dict[str, Any]]:
     """What a call of the gradient costs beyond the compiled function, at a tiny size."""
-    table = Table("dispatch", [("arguments", 22), ("call µs", 9), ("compiled µs", 12), ("dispatch µs", 12)])
+    table = Table("dispatch", {"arguments": 22, "call µs": 9, "compiled µs": 12, "dispatch µs": 12})
+    ones = np.ones(2)
     arrays = {count: ", ".join(f"a{i}" for i in range(count)) for count in range(1, 7)}
     cases: list[tuple[str, str, str, list[Any]]] = [
-        (f"arrays: {count}", names, f"np.sum({names.replace(', ', ' + ')})", [np.ones(2)] * count) for count, names in arrays.items()
-    ]
-    cases += [
+        *(
+            (f"arrays: {count}", names, f"np.sum({names.replace(', ', ' + ')})", [ones] * count)
+            for count, names in arrays.items()
+        ),
         ("numbers: 1", "a", "a * a", [2.0]),
         ("numbers: 3", "a, b, c", "a * b * c", [2.0, 3.0, 4.0]),
-        ("a dict of 4 arrays", "p", "np.sum(p['a'] + p['b'] + p['c'] + p['d'])", [{key: np.ones(2) for key in "abcd"}]),
-        ("a list of 3 pairs", "p", "np.sum(p[0][0] * p[0][1] + p[1][0] * p[1][1] + p[2][0] * p[2][1])", [[(np.ones(2), np.ones(2))] * 3]),
+        ("a dict of 4 arrays", "p", "np.sum(p['a'] + p['b'] + p['c'] + p['d'])", [dict.fromkeys("abcd", ones)]),
+        ("a list of 3 pairs", "p", "np.sum(p[0][0] * p[0][1] + p[1][0] * p[1][1] + p[2][0])", [[(ones, ones)] * 3]),
     ]
     for what, names, expression, args in cases:
         f = made(folder, names, expression)
@@ -88,7 +95,7 @@ def dispatch(folder: Path, rounds: int) -> list[dict[str, Any]]:
             table.failed(f"{what:22}", failure)
             continue
         # A difference of two small times: many short turns, so that both see the same machine.
-        times = medians({"call": lambda: f(*args), "compiled": lambda: compiled(*args)}, 20 * rounds, batch=0.0003)
+        times = medians({"call": partial(f, *args), "compiled": partial(compiled, *args)}, 20 * rounds, batch=0.0003)
         call, bare = (1e6 * t for t in times.values())
         table.row(what, call, bare, call - bare)
     costs = [row["dispatch µs"] for row in table.rows if row["arguments"].startswith("arrays")]
@@ -100,12 +107,12 @@ def dispatch(folder: Path, rounds: int) -> list[dict[str, Any]]:
 
 def compile_time(folder: Path, kernels: list[str], rounds: int) -> list[dict[str, Any]]:
     """The first call less a later one, of functions that were never seen; imports are warm."""
-    table = Table("compile", [("function", 24), ("lines", 6), ("compile ms", 11), ("ms a line", 10)])
+    table = Table("compile", {"function": 24, "lines": 6, "compile ms": 11, "ms a line": 10})
     srcdiff.grad(lambda x: np.sum(x * x))(np.ones(2))
-    candidates: list[tuple[str, str, Any]] = [(name, (HERE / "kernels" / f"{name}.py").read_text(encoding="utf-8"), None) for name in kernels]
-    candidates += [(f"straight line, {n}", straight_line(n), n) for n in (20, 100, 400, 5000)]
-    for name, text, length in candidates:
-        several = rounds if length is None else max(1, min(rounds, 2000 // length))
+    texts = {name: (HERE / "kernels" / f"{name}.py").read_text(encoding="utf-8") for name in kernels}
+    texts |= {f"straight line, {n}": straight_line(n) for n in LENGTHS}
+    for name, text in texts.items():
+        several = max(1, min(rounds, 2000 // text.count("\n")))
         try:
             times = [_first_call(written(folder, "\n" * shift + text)) for shift in range(several)]
         except Exception as failure:
@@ -128,7 +135,7 @@ def _first_call(file: Path) -> tuple[float, int]:
 
 def import_time(rounds: int) -> list[dict[str, Any]]:
     """A process of its own that imports NumPy, and one that imports srcdiff."""
-    table = Table("import", [("module", 12), ("ms", 8), ("/numpy", 8)])
+    table = Table("import", {"module": 12, "ms": 8, "/numpy": 8})
     times: dict[str, list[float]] = {"numpy": [], "srcdiff": []}
     code = "import time; start = time.perf_counter(); import {0}; print(time.perf_counter() - start)"
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
@@ -158,16 +165,28 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
+STRAIGHT_LINE = """\
+import numpy as np
+
+ARGNUMS = (0, 1)
+SIZES = {"tiny": (3,)}
+
+
+def args(rng, n):
+    return rng.normal(size=n), rng.normal(size=n)
+
+
+def loss(x, w):
+"""
+
+
 def straight_line(lines: int) -> str:
     """A program of that many different statements on arrays, each reading the last two values."""
     forms = ("np.sin({0}) * {1}", "{0} + 0.5 * {1}", "np.tanh({0} - {1})", "{0} * {1} / (1.0 + {1} * {1})", "np.exp(-{0} * {0})")
     body = ["x0 = x", "x1 = w * x"]
     body += [f"x{i} = {forms[i % len(forms)].format(f'x{i - 1}', f'x{i - 2}')}" for i in range(2, lines - 1)]
     body = body[: lines - 1] + [f"return np.sum(x{lines - 2})"]
-    return "\n".join(
-        ["import numpy as np", "ARGNUMS = (0, 1)", 'SIZES = {"tiny": ()}', "def args(rng): return rng.normal(size=3), rng.normal(size=3)"]
-        + ["def loss(x, w):"] + [f"    {line}" for line in body] + [""]
-    )  # fmt: skip
+    return STRAIGHT_LINE + "".join(f"    {line}\n" for line in body)
 
 
 def load(file: Path) -> ModuleType:
@@ -200,14 +219,19 @@ def leaves(value: Any) -> Iterator[Any]:
 class Table:
     """Rows that are printed as they come."""
 
-    def __init__(self, title: str, columns: list[tuple[str, int]]) -> None:
-        self.columns, self.rows = columns, list[dict[str, Any]]()
-        print(f"\n{title}\n" + " ".join(f"{name:<{width}}" if i == 0 else f"{name:>{width}}" for i, (name, width) in enumerate(columns)))
+    def __init__(self, title: str, columns: dict[str, int]) -> None:
+        self.columns = columns
+        self.rows: list[dict[str, Any]] = []
+        print(f"\n{title}")
+        self._print(columns)
 
     def row(self, *cells: Any) -> None:
-        self.rows.append({name: cell for (name, _), cell in zip(self.columns, cells)})
-        texts = [f"{cell:.{2 if abs(cell) < 100 else 0}f}" if isinstance(cell, float) else str(cell) for cell in cells]
-        print(" ".join(f"{t:<{w}}" if i == 0 else f"{t:>{w}}" for i, (t, (_, w)) in enumerate(zip(texts, self.columns))), flush=True)
+        self.rows.append(dict(zip(self.columns, cells, strict=True)))
+        self._print(f"{cell:.{2 if abs(cell) < 100 else 0}f}" if isinstance(cell, float) else str(cell) for cell in cells)
+
+    def _print(self, texts: Iterable[str]) -> None:
+        first, *others = (f"{text:>{width}}" for text, width in zip(texts, self.columns.values(), strict=True))
+        print(f"{first.strip():<{len(first)}}", *others, flush=True)
 
     def failed(self, what: str, error: Exception) -> None:
         print(f"{what} fails: {type(error).__name__}: {(str(error).strip() or '-').splitlines()[0]}", flush=True)
@@ -215,7 +239,8 @@ class Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", default="", help=f"sections ({', '.join(SECTIONS)}) and kernels ({', '.join(KERNELS)}), with commas")
+    names = f"sections ({', '.join(SECTIONS)}) and kernels ({', '.join(KERNELS)})"
+    parser.add_argument("--only", default="", help=f"only these {names}, with commas")
     parser.add_argument("--size", default="tiny,medium", help="tiny, medium, large, with commas, or all; default tiny,medium")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of which the median is taken; default 15")
     parser.add_argument("--json", metavar="FILE", help="write the rows to this file too")
@@ -241,8 +266,10 @@ def main() -> int:
         }
         results = {section: measure[section]() for section in sections}
     if options.json:
-        about = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine(), "rounds": options.rounds}
-        Path(options.json).write_text(json.dumps({**about, **results}, indent=1) + "\n", encoding="utf-8")
+        about = {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine()}
+        Path(options.json).write_text(
+            json.dumps({**about, "rounds": options.rounds, **results}, indent=1) + "\n", encoding="utf-8"
+        )
     return 0
 
 

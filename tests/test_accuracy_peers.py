@@ -92,15 +92,17 @@ def loop_in_numbers(x, rate):
 
 
 RNG = np.random.default_rng(7)
+LAYERS = [(RNG.normal(size=(m, n)), RNG.normal(size=n)) for m, n in ((5, 7), (7, 6), (6, 3))]
+UNITS = {"h": RNG.normal(size=4), "U": RNG.normal(size=(4, 4)), "W": RNG.normal(size=(4, 4))}
 CASES = [
-    (network, 0, ([(RNG.normal(size=(m, n)), RNG.normal(size=n)) for m, n in ((5, 7), (7, 6), (6, 3))], RNG.normal(size=(9, 5)), np.eye(3)[RNG.integers(0, 3, 9)])),
+    (network, 0, (LAYERS, RNG.normal(size=(9, 5)), np.eye(3)[RNG.integers(0, 3, 9)])),
     (gaussian_process, 0, (RNG.normal(size=5) / 2, RNG.normal(size=(8, 3)), RNG.normal(size=8))),
-    (recurrent, 0, ({"h": RNG.normal(size=4), "U": RNG.normal(size=(4, 4)), "W": RNG.normal(size=(4, 4))}, RNG.normal(size=(7, 4)))),
+    (recurrent, 0, (UNITS, RNG.normal(size=(7, 4)))),
     (reductions, 0, (RNG.normal(size=12),)),
     (joining, (0, 1), (RNG.normal(size=3), RNG.normal(size=4))),
     (elementwise, (0, 1), (RNG.uniform(0.1, 1, size=(4, 5)), RNG.uniform(0.1, 1, size=5))),
     (loop_in_numbers, (0, 1), (0.7, 0.9)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("f, argnums, args", CASES, ids=[case[0].__name__ for case in CASES])

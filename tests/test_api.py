@@ -162,8 +162,8 @@ def test_numpy_functions_of_arrays():
 @pytest.mark.parametrize(
     "argnums, expected",
     [
-        (0, 30.0), (1, 20.0), ("b", 20.0), (-1, 12.0), (-3, 30.0), ((0, 1), (30.0, 20.0)), ([0, "c"], (30.0, 12.0)), ((1, 0), (20.0, 30.0)),
-        ("d", 30.0), (("a", "d"), (30.0, 30.0)), ((0,), (30.0,)), ((), ()), (np.int64(1), 20.0),
+        (0, 30.0), (1, 20.0), ("b", 20.0), (-1, 12.0), (-3, 30.0), ((0, 1), (30.0, 20.0)), ([0, "c"], (30.0, 12.0)),
+        ((1, 0), (20.0, 30.0)), ("d", 30.0), (("a", "d"), (30.0, 30.0)), ((0,), (30.0,)), ((), ()), (np.int64(1), 20.0),
     ],
 )  # fmt: skip
 def test_argnums(argnums, expected):
@@ -251,7 +251,12 @@ def test_gradients_have_the_structure_of_the_argument():
 
     p = {"box": Box(X, 3, Pair(X, 2.0)), "list": [(2.0, 5.0), 7.0], "names": ("a", None), 4: True}
     g = check_gradient(f, p)
-    expected = {"box": Box(3 * np.ones(3), None, Pair(4 * X, np.float64(14.0))), "list": [(5.0, 2.0), 1.0], "names": (None, None), 4: None}
+    expected = {
+        "box": Box(3 * np.ones(3), None, Pair(4 * X, np.float64(14.0))),
+        "list": [(5.0, 2.0), 1.0],
+        "names": (None, None),
+        4: None,
+    }
     assert same(g, expected)
 
 
@@ -268,7 +273,16 @@ def test_leaves_without_a_derivative_give_none():
     def f(p):
         return p["x"] * p["n"]
 
-    leaves = {"x": 2.0, "n": 3, "flag": True, "s": "s", "none": None, "ints": np.arange(3), "bools": np.ones(2, bool), "f": np.sin}
+    leaves = {
+        "x": 2.0,
+        "n": 3,
+        "flag": True,
+        "s": "s",
+        "none": None,
+        "ints": np.arange(3),
+        "bools": np.ones(2, bool),
+        "f": np.sin,
+    }
     g = grad(f)(leaves)
     assert g == {"x": 3.0, "n": None, "flag": None, "s": None, "none": None, "ints": None, "bools": None, "f": None}
 

@@ -11,6 +11,7 @@ import pytest
 from srcdiff import KindError, NoRule, NotDifferentiable, SourceNotFound, SrcdiffError, SyntaxNotAccepted, check_grads, grad, vjp
 
 X = np.array([1.0, 2.0, 3.0])
+VECTORIZED = np.frompyfunc(abs, 1, 1)
 COUNT = itertools.count()
 
 
@@ -43,14 +44,15 @@ def test_source_made_by_exec():
     exec("def loss(x):\n    return x * x\n", module)
     with pytest.raises(SourceNotFound) as caught:
         grad(module["loss"])(1.0)
-    assert str(caught.value) == text("""
+    origin = "it was made by exec or eval, or typed at a prompt, or the file is gone"
+    assert str(caught.value) == text(f"""
         the source of `loss` is not available
-          It was compiled from <string>, line 1, and that text is not kept: it was made by exec or eval, or typed at a prompt, or the file is gone.
+          It was compiled from <string>, line 1, and that text is not kept: {origin}.
           Instead: write the function in a file or in a notebook cell, and import or call it from there.
         """)
 
 
-@pytest.mark.parametrize("f, name", [(dict, "dict"), (3, "3"), (int.bit_length, "bit_length"), (np.frompyfunc(abs, 1, 1), "abs (vectorized)")])
+@pytest.mark.parametrize("f, name", [(dict, "dict"), (3, "3"), (int.bit_length, "bit_length"), (VECTORIZED, "abs (vectorized)")])
 def test_no_python_function(f, name):
     with pytest.raises(SourceNotFound) as caught:
         grad(f)
@@ -87,12 +89,15 @@ def test_assignment_to_an_item(refused):
             x[0] = 0.0
             return x.sum()
         """
-    assert refused(source, X) == (SyntaxNotAccepted, text("""
+    instead = (
+        "make the whole value at once: np.where, np.concatenate, or a list built with append and np.stack; a dict by a display"
+    )
+    assert refused(source, X) == (SyntaxNotAccepted, text(f"""
         model.py:2: assignment to an item is not accepted
              2 |     x[0] = 0.0
                      ^^^^
           A gradient is made of values that stay what they are; what an assignment like this overwrites is not followed.
-          Instead: make the whole value at once: np.where, np.concatenate, or a list built with append and np.stack; a dict by a display.
+          Instead: {instead}.
         """))  # fmt: skip
 
 

@@ -265,7 +265,9 @@ def test_a_global_that_was_compiled_in_is_replaced(name, value, slope, monkeypat
     assert np.isclose(f(0.5), 2 * np.cos(0.5))
 
 
-@pytest.mark.parametrize("value, slope", [(np.cos, -np.sin(0.5)), (math.exp, np.exp(0.5)), (lambda x: 3.0 * x, 3.0), (2.0, 2.0), (None, 1.0)])
+@pytest.mark.parametrize(
+    "value, slope", [(np.cos, -np.sin(0.5)), (math.exp, np.exp(0.5)), (lambda x: 3.0 * x, 3.0), (2.0, 2.0), (None, 1.0)]
+)
 def test_a_cell_that_was_compiled_in_is_replaced(value, slope):
     held = np.sin
 

@@ -12,7 +12,7 @@ def args(rng, n, d, r):
 
 def loss(F, log_noise, X):
     C = F @ F.T + np.diag(np.exp(log_noise))
-    sign, log_det = np.linalg.slogdet(C)
+    log_det = np.linalg.slogdet(C)[1]
     return 0.5 * np.sum(X * np.linalg.solve(C, X.T).T) / len(X) + 0.5 * log_det
 
 

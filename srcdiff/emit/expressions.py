@@ -16,9 +16,10 @@ from srcdiff.analysis.liveness import Folds
 from srcdiff.emit.naming import UNREAD
 from srcdiff.emit.scope import Globals
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Number
+from srcdiff.ir.kinds import Array, Kind, Number, Opaque, is_scalar
 from srcdiff.ir.nodes import Apply, Const, DictDisplay, Free, If, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.ir.walk import operands_of
+from srcdiff.passes.fold import is_own
 
 BINARY: dict[str, type[ast.operator]] = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod, "**": ast.Pow, "@": ast.MatMult,
@@ -139,7 +140,27 @@ class Expressions:
             return ast.Compare(self.operand(a), [COMPARE[text]()], [self.operand(b)])
         if text in ("+", "-") and is_own(stmt):
             return self.sum(text, a, b)
+        if text == "*" and is_own(stmt) and is_scalar(kind_of(a)):
+            return self.product(self.operand(a), b)
         return ast.BinOp(self.operand(a), BINARY[text](), self.operand(b))
+
+    def product(self, left: ast.expr, operand: Operand) -> ast.expr:
+        """A number times an operand: `2 * (x * y) / z` is `2 * x * y / z`."""
+        first, factors = self.factors(operand)
+        if not _keeps_dtype(kind_of(first)):
+            first, factors = operand, []
+        product: ast.expr = ast.BinOp(left, ast.Mult(), self.operand(first))
+        for text, factor in factors:
+            product = ast.BinOp(product, BINARY[text](), self.operand(factor))
+        return product
+
+    def factors(self, operand: Operand) -> tuple[Operand, list[tuple[str, Operand]]]:
+        """The first factor of a folded product of ours, and what it is multiplied with and divided by."""
+        stmt = self.folds.get(operand) if isinstance(operand, Var) else None
+        if not (isinstance(stmt, Apply) and stmt.op.style == "binary" and stmt.op.text in ("*", "/") and is_own(stmt)):
+            return operand, []
+        first, factors = self.factors(stmt.args[0])
+        return first, [*factors, (stmt.op.text, stmt.args[1])]
 
     def terms(self, operand: Operand, text: str) -> list[ast.expr]:
         """The operands of a chain of `and` or `or`."""
@@ -206,16 +227,19 @@ class Expressions:
         return ast.UnaryOp(ast.Not(), self.operand(cond))
 
 
-def is_own(stmt: Apply) -> bool:
-    """Whether a statement is ours, not a line of the user's: only ours is put in another form."""
-    return stmt.origin is None or stmt.origin.column < 0
+def kind_of(operand: Operand) -> Kind:
+    return operand.kind if isinstance(operand, (Var, Const, Free, Ref)) else Opaque("container")
+
+
+def _keeps_dtype(kind: Kind) -> bool:
+    """Whether a number times a value of that kind has the value's own dtype."""
+    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.dtype.startswith(("float", "complex")))
 
 
 def _is_int(operand: Operand) -> bool:
-    kind = operand.kind if isinstance(operand, (Var, Const, Free)) else None
+    kind = kind_of(operand)
     return isinstance(kind, Number) and kind.type in ("int", "bool")
 
 
 def _is_number(operand: Operand) -> bool:
-    kind = operand.kind if isinstance(operand, (Var, Const, Free)) else None
-    return isinstance(kind, Number) or (isinstance(operand, Const) and isinstance(operand.value, str))
+    return isinstance(kind_of(operand), Number) or (isinstance(operand, Const) and isinstance(operand.value, str))

@@ -68,7 +68,7 @@ class _Wishes:
 
     def flow(self, operand: Operand, into: Var) -> None:
         operand = resolved(operand, self.folds)
-        if isinstance(operand, Var) and not operand.is_users and operand not in self.folds:
+        if isinstance(operand, Var) and (not operand.is_users or operand.hint == into.hint) and operand not in self.folds:
             self.into.setdefault(operand, into)
             self.wish.setdefault(operand, self.of(into))
 

@@ -26,14 +26,17 @@ from srcdiff.emit.scope import Globals, Scope
 from srcdiff.emit.statements import Statements
 from srcdiff.emit.twins import twins_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Parameter, Range, Ref, Stmt, Var
+from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Origin, Parameter, Range, Ref, Stmt, Var
 from srcdiff.ir.walk import atoms_of, blocks_of, operands_of, statements_of, variables_of
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.early_return import return_early
 from srcdiff.passes.fold import Folded, fold
 from srcdiff.passes.forward_copies import forward_copies
 from srcdiff.passes.fuse_branches import fuse_branches
+from srcdiff.passes.head_tests import free_head_tests
+from srcdiff.passes.merge_sums import merge_sums
 from srcdiff.passes.place import Placed, place
+from srcdiff.passes.reread import reread
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _SYNTAX = frozenset(["range", "zip", "enumerate", "reversed", "slice", "float"])
@@ -41,10 +44,20 @@ _SYNTAX = frozenset(["range", "zip", "enumerate", "reversed", "slice", "float"])
 
 @dataclass(frozen=True)
 class Emitted:
-    """The source of one function, and the outside objects that it names."""
+    """The source of one function, and the outside objects that it names; `origins` are those of its statements, in order."""
 
     source: str
     bindings: dict[str, object]
+    origins: tuple[Origin | None, ...] = ()
+
+    def origin_of(self, line: int) -> Origin | None:
+        """The user's line that a line of the source comes from, or that the lines before it do."""
+        found = None
+        for stmt, origin in zip(_statements(ast.parse(self.source).body[0]), self.origins):
+            if stmt.lineno > line:
+                break
+            found = origin or found
+        return found
 
 
 def emit(function: Function, scope: Scope, *, comments: bool = True) -> Emitted:
@@ -56,14 +69,23 @@ def emit(function: Function, scope: Scope, *, comments: bool = True) -> Emitted:
     body = statements.body(folded.function.body)
     arguments = _arguments(function.params, outside)
     tree = ast.FunctionDef(function.name, arguments, body or [ast.Pass()], [])
-    return Emitted(lay_out(tree, statements.comments, function.docstring), outside.bindings)
+    origins = tuple(statements.origins.get(stmt) for stmt in _statements(tree))
+    return Emitted(lay_out(tree, statements.comments, function.docstring), outside.bindings, origins)
+
+
+def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements inside of a statement, in the order of the text, without docstrings and the marks of comments."""
+    for stmt in [*getattr(node, "body", ()), *getattr(node, "orelse", ())]:
+        if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, (ast.Constant, ast.Name))):
+            yield stmt
+            yield from _statements(stmt)
 
 
 def tidied(function: Function) -> Function:
     """The function without dead code and detours, its branches in as few places as possible."""
     function = forward_copies(drop_dead_code(function))
     fused = fuse_branches(function)
-    return return_early(drop_dead_code(fused))
+    return reread(free_head_tests(return_early(drop_dead_code(fused))))
 
 
 def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
@@ -79,7 +101,7 @@ def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
 def _folded(
     placed: Placed, renamed: frozenset[Var], reserved: set[str], twins: dict[Var, Var]
 ) -> tuple[Folded, dict[Var, str]]:
-    folded = fold(placed, renamed)
+    folded = merge_sums(fold(placed, renamed))
     live = liveness(folded.function, folded.folds)
     return folded, name_variables(folded.function, folded.folds, live, reserved, twins)
 

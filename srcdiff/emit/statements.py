@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from srcdiff.analysis.liveness import leaves_of, resolved
-from srcdiff.emit.expressions import BINARY, Expressions, is_own, name
+from srcdiff.emit.expressions import BINARY, Expressions, name
 from srcdiff.emit.headers import loop_header
 from srcdiff.errors import InternalError
 from srcdiff.ir.kinds import ListOf, Number
@@ -33,7 +33,8 @@ from srcdiff.ir.nodes import (
     Var,
     Yield,
 )
-from srcdiff.ir.walk import ends_of, operands_of
+from srcdiff.ir.walk import ends_of, operands_of, vars_of
+from srcdiff.passes.fold import is_own
 from srcdiff.passes.place import VERSIONS
 
 _SHORT = 3
@@ -41,12 +42,16 @@ _SHORT = 3
 
 @dataclass
 class Statements:
-    """What prints statements. `comments` collects the text of comments, in the order of their marks."""
+    """What prints statements. `comments` collects the text of comments, in the order of their marks; `origins` the user's
+    line of each statement. `said` is the line that the last comment names.
+    """
 
     expressions: Expressions
     conditionals: frozenset[If]
     with_comments: bool = True
     comments: list[str] = field(default_factory=list)
+    origins: dict[ast.stmt, Origin] = field(default_factory=dict)
+    said: Origin | None = None
     exits: tuple[Var, ...] = ()
 
     def body(self, block: Block) -> list[ast.stmt]:
@@ -55,14 +60,36 @@ class Statements:
     def block(self, block: Block, into: tuple[Var, ...], in_loop: bool) -> list[ast.stmt]:
         """The statements of a block; `into` is what its Yield or Next binds, `exits` what an Exit does."""
         out: list[ast.stmt] = []
-        said: Origin | None = None
         for stmt in block.stmts:
+            before = self.said
+            is_new = _is_reverse(stmt.origin) and not _same_line(stmt.origin, before)
+            if is_new:
+                self.said = stmt.origin
             lines = self.stmt(stmt, in_loop)
-            if lines and self.with_comments and _is_reverse(stmt.origin) and not _same_line(stmt.origin, said):
-                said = stmt.origin
+            self.note(lines, stmt.origin or self.origin_of(operands_of(stmt)))
+            if not lines:
+                self.said = before
+            elif is_new and self.with_comments:
                 out.append(self.comment(stmt.origin))
             out += lines
-        return out + self.end(block.end, into, in_loop)
+        lines = self.end(block.end, into, in_loop)
+        self.note(lines, self.origin_of(operands_of(block.end)))
+        return out + lines
+
+    def note(self, lines: list[ast.stmt], origin: Origin | None) -> None:
+        """Note where statements come from, unless that is known better."""
+        if origin is not None:
+            for line in lines:
+                self.origins.setdefault(line, origin)
+
+    def origin_of(self, operands: tuple[Operand, ...]) -> Origin | None:
+        """Where the first expression comes from that is folded into operands."""
+        for var in vars_of(operands):
+            stmt = self.expressions.folds.get(var)
+            origin = None if stmt is None else stmt.origin or self.origin_of(operands_of(stmt))
+            if origin is not None:
+                return origin
+        return None
 
     def comment(self, origin: Origin | None) -> ast.stmt:
         assert origin is not None
@@ -219,9 +246,14 @@ class Statements:
             if stmt.results[0] not in of.names:
                 return []
             return list(self.assign(of.names[stmt.results[0]], of.conditional(stmt)))
-        then = self.block(stmt.then, stmt.results, in_loop)
-        orelse = self.block(stmt.orelse, stmt.results, in_loop)
+        then, orelse = self.arms(stmt.then, stmt.orelse, stmt.results, in_loop)
         return self.choice(stmt.cond, then, orelse)
+
+    def arms(self, then: Block, orelse: Block, into: tuple[Var, ...], in_loop: bool) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        said = self.said
+        first = self.block(then, into, in_loop)
+        self.said = said
+        return first, self.block(orelse, into, in_loop)
 
     def choice(self, cond: Operand, then: list[ast.stmt], orelse: list[ast.stmt]) -> list[ast.stmt]:
         of = self.expressions
@@ -234,7 +266,7 @@ class Statements:
 
     def branch(self, branch: Branch, into: tuple[Var, ...], in_loop: bool) -> list[ast.stmt]:
         """The end of a loop's body or of a function: what leaves goes first, the rest follows without indentation."""
-        then, orelse = (self.block(arm, into, in_loop) for arm in (branch.then, branch.orelse))
+        then, orelse = self.arms(branch.then, branch.orelse, into, in_loop)
         leaves, others = ([type(end) for end in ends_of(arm)] for arm in (branch.then, branch.orelse))
         is_left, is_other_left = Next not in leaves, Next not in others
         of = self.expressions

@@ -95,7 +95,7 @@ def _laid_out(indent: str, head: str, text: str, tail: str, *, is_bare: bool) ->
 def _tuple(indent: str, head: str, text: str, items: list[str], tail: str) -> list[str]:
     """Items without brackets: the last one's are broken if the others fit before them, else they get brackets."""
     start = text.rindex(items[-1])
-    if len(indent + head + text[:start]) + 2 <= WIDTH and items[-1][-1] in _CLOSE and not text.endswith(","):
+    if len(indent + head + text[:start]) + 2 <= WIDTH and items[-1][0] in _OPEN and not text.endswith(","):
         lines = _bracket(indent, head + text[:start], items[-1], tail)
         if lines is not None and len(lines[0]) <= WIDTH:
             return lines

@@ -42,7 +42,7 @@ from srcdiff.passes.place import VERSIONS, Placed, written_by
 
 _EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect", "pop"])
 _FLAT = frozenset(["attribute", "item", "display", "copy", "unary"])
-_WIDTH, _DEPTH = 80, 6
+_WIDTH, _DEPTH = 90, 6
 _USERS_WIDTH, _USERS_DEPTH = 240, 24
 
 
@@ -296,6 +296,23 @@ def is_sum(stmt: Apply) -> bool:
     if stmt.op.style != "binary" or stmt.op.text not in ("+", "-"):
         return False
     return any(isinstance(arg, Var) and arg.hint == stmt.targets[0].hint for arg in stmt.args)
+
+
+def is_own(stmt: Apply) -> bool:
+    """Whether a statement is ours, not a line of the user's: only ours is put in another form."""
+    return stmt.origin is None or stmt.origin.column < 0
+
+
+def width_of(operand: Operand, folds: Folds) -> int:
+    """About how long the text of an operand is, with what is folded into it."""
+    width = _width(operand)
+    for var in vars_of((operand,)):
+        stmt = folds.get(var)
+        if isinstance(stmt, Apply):
+            width += len(stmt.op.text) + 2 + sum(width_of(part, folds) for part in operands_of(stmt)) - len(var.hint)
+        elif stmt is not None:
+            width += 40
+    return width
 
 
 def _width(operand: Operand) -> int:

@@ -48,7 +48,7 @@ VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
 _MAP = Op("map", "call", "map", map)
 _TUPLE = Op("tuple", "call", "tuple", tuple)
 _LIST = Op("list", "call", "list", list)
-_NUMPY_COPY = Op("numpy_copy", "call", "np.copy", np.copy)
+_NUMPY_COPY = Op("numpy_copy", "call", "np.array", np.array)
 
 
 @dataclass(frozen=True)

@@ -499,20 +499,26 @@ def expand_dims(value: Staged, axis: Any) -> Staged:
     for a in axes:
         new.insert(a, 1)
     physical_axes = tuple(len(own) + len(axes) - (ndim - a) for a in axes)
-    index = axes[0] if len(axes) == 1 else axes
 
     def like() -> Atom:
-        return value.builder.apply(call_for(np.expand_dims), (value.like(), operand(value.builder, index)))
+        return value.builder.item(value.like(), new_axes(axes))
 
     if not own:
         return Staged(value.builder, value.atom, tuple(new), like)
-    if value.is_full:
-        return linear_call(call_for(np.expand_dims), (value, index), {})  # type: ignore[no-any-return]
-    if any(a < 0 for a in physical_axes):
-        return linear_call(call_for(np.expand_dims), (materialise(value), index), {})  # type: ignore[no-any-return]
-    physical = physical_axes[0] if len(physical_axes) == 1 else physical_axes
-    atom = value.builder.apply(call_for(np.expand_dims), (value.atom, operand(value.builder, physical)))
-    return Staged(value.builder, atom, tuple(new), like)
+    if factors.is_negative(value):
+        return factors.neg(expand_dims(factors.neg(value), axis))
+    if value.is_full or any(a < 0 for a in physical_axes):
+        return Staged(value.builder, value.builder.item(materialise(value).atom, new_axes(axes)))
+    return Staged(value.builder, value.builder.item(value.atom, new_axes(physical_axes)), tuple(new), like)
+
+
+def new_axes(axes: tuple[int, ...]) -> Operand:
+    """The index that makes new axes: `x[:, None]`, `x[..., None]`; np.expand_dims costs ten times as much."""
+    index = tuple(Const(None) if a in axes else SliceOf(Const(None), Const(None), Const(None)) for a in range(max(axes) + 1))
+    lead = min(axes)
+    if lead > 1 and len(index) == lead + len(axes):
+        index = (Const(Ellipsis), *index[lead:])
+    return index if len(index) > 1 else index[0]
 
 
 def reduce_sum(value: Any, axis: Any = None, keepdims: bool = False) -> Any:

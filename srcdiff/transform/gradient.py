@@ -78,14 +78,15 @@ def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     result, aux = _split(primal, has_aux)
     builder = Builder()
     seeds: list[tuple[Var, Any]] = []
-    y_bar = _seed(primal, result, builder, seeds, "y_bar")
+    taken = {p.name for p in primal.params}
+    y_bar = _seed(primal, result, builder, seeds, _unused("y_bar", taken))
     forward, builder, gradients = _swept(primal, argnums, seeds, builder, needs_each=len(argnums) == 1)
     reverse_block = drop_dead_code_in(Block(tuple(builder.stmts), Return(gradients[0] if is_single else gradients)))
     kept = [v for v in free_vars(reverse_block) if v is not y_bar]
     head: Operand = operand_of(result, primal.store)
     if aux is not None:
         head = (head, aux)
-    record = Var("record", Opaque("tuple"), True)
+    record = Var(_unused("record", taken), Opaque("tuple"), True)
     copies = [Var(v.hint, v.kind, v.is_users) for v in kept]
     opening: list[Stmt] = []
     if kept:
@@ -95,9 +96,16 @@ def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     reverse_block = map_block(reverse_block, lambda v: renamed.get(v, v))
     bound = [_bound_everywhere(s) for s in forward]
     first = Function(f"{name}_forward", primal.params, Block(tuple(bound), Return((head, tuple(kept)))), primal.docstring)
-    params = (Parameter("record", record), Parameter("y_bar", y_bar))
+    params = (Parameter(record.hint, record), Parameter(y_bar.hint, y_bar))
     second = Function(f"{name}_pullback", params, Block((*opening, *reverse_block.stmts), reverse_block.end))
     return [first, second], result
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """A name that no parameter of the user's has: lengths refer to parameters by name."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _bound_everywhere(stmt: Stmt) -> Stmt:

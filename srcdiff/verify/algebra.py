@@ -29,6 +29,7 @@ from srcdiff.verify.polynomials import (
     product_of,
     sum_of,
 )  # fmt: skip
+from srcdiff.verify.sums import Sums
 from srcdiff.verify.values import holds, reals
 
 Expr = Any
@@ -53,12 +54,12 @@ class FinerRoot(Exception):
 class Algebra:
     """From expressions to quotients of polynomials, with the relations that the indeterminates obey."""
 
-    def __init__(self, piece: Decides, as_exponentials: bool, root: int, opaque: frozenset[Any] = frozenset()) -> None:
+    def __init__(self, piece: Decides, as_exponentials: bool, root: int, opaque: Sums | None = None) -> None:
         self.piece = piece
         self.as_exponentials = as_exponentials
         self.root = root
         self.work = 0  # products of terms since it was last asked
-        self.opaque = opaque  # expressions that are indeterminates
+        self.opaque = opaque or Sums()  # expressions that are indeterminates
         self.known: dict[Any, Quotient] = {}
         self.count = 0
         self.by_key: dict[Any, int] = {}
@@ -231,13 +232,9 @@ class Algebra:
         if expr.is_Rational:
             return Quotient({0: _number(expr)} if expr else {})
         if expr.is_Add:
-            if self.opaque:
-                factor, primitive = expr.primitive()
-                for sign, known in ((1, primitive), (-1, -primitive)):
-                    if known in self.opaque:
-                        index = self.indeterminate(known, self.piece.value(known))
-                        return Quotient({1 << (BITS * index): _number(sign * factor)})
-            return self.total([self.quotient(a) for a in expr.args])
+            found, rest = self.opaque.split(expr) if len(self.opaque) else ([], expr)
+            parts = [self.of_known_sum(factor, known) for factor, known in found]
+            return self.total(parts + [self.quotient(a) for a in sympy.Add.make_args(rest)])
         if expr.is_Mul:
             out = Quotient({0: 1})
             for a in expr.args:
@@ -254,6 +251,10 @@ class Algebra:
         if expr.is_Float:
             return Quotient({0: Fraction(float(expr))} if expr else {})
         return self.convert_function(expr)
+
+    def of_known_sum(self, factor: Any, known: Expr) -> Quotient:
+        index = self.indeterminate(known, self.piece.value(known))
+        return Quotient({1 << (BITS * index): _number(factor)})
 
     def convert_power(self, base: Expr, exponent: Expr) -> Quotient:
         if exponent.is_Integer:

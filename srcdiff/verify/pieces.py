@@ -8,6 +8,7 @@ from typing import Any
 
 from srcdiff.verify.algebra import Algebra, FinerRoot
 from srcdiff.verify.polynomials import Undecided
+from srcdiff.verify.sums import Sums
 from srcdiff.verify.values import evaluate, reals
 
 Expr = Any
@@ -30,12 +31,12 @@ class Piece:
         self.point = dict(point)
         self._values: dict[Any, Any] = {s: reals.mpf(v.numerator) / v.denominator for s, v in point.items()}
         self._algebras: dict[Any, Algebra] = {}
-        self._opaque: list[frozenset[Any]] = [frozenset()]
+        self._opaque = [Sums()]
 
     def take_as_opaque(self, expr: Expr) -> None:
-        """Try first to prove with the sums within this expression as indeterminates: what holds for all values holds for theirs."""
-        sums = frozenset(s.primitive()[1] for s in _sums_within(expr) if s is not expr)
-        self._opaque = [sums, frozenset()] if sums else [frozenset()]
+        """Try first with the sums within this expression as indeterminates: what holds for all values holds for theirs."""
+        sums = Sums(s for s in _sums_within(expr) if s is not expr)
+        self._opaque = [sums, Sums()] if len(sums) else [Sums()]
 
     def value(self, expr: Expr) -> Any:
         """The value at the point, to 40 digits."""
@@ -64,9 +65,9 @@ class Piece:
 
     def vanishes(self, *terms: Expr) -> bool:
         """Whether the sum of the terms is proved to be zero on the piece."""
-        return any(self._vanishes(terms, opaque, rewrite) for opaque in self._opaque for rewrite in (False, True))
+        return any(self._vanishes(terms, opaque, rewrite) for rewrite in (False, True) for opaque in self._opaque)
 
-    def _vanishes(self, terms: Sequence[Expr], opaque: frozenset[Any], as_exponentials: bool) -> bool:
+    def _vanishes(self, terms: Sequence[Expr], opaque: Sums, as_exponentials: bool) -> bool:
         root = 1
         while True:
             algebra = self._algebras.get((opaque, as_exponentials, root))

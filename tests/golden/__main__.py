@@ -3,6 +3,8 @@
     python -m tests.golden                     which programs differ, and how
     python -m tests.golden --update            rewrite all expectations
     python -m tests.golden --update recurrent  rewrite this one
+
+It exits with 1 if a program differs, or does not compile.
 """
 
 from __future__ import annotations

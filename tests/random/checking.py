@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
+import signal
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,11 +23,12 @@ from tests.random.program import Program
 
 LARGEST = 1e6
 STEP = 2e-4
+SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    sort: str  # "fine", "wrong", "crash", "refused" or "unusable"
+    sort: str  # "fine", "wrong", "crash", "refused", "unusable" or "slow"
     reason: str = ""
     detail: str = ""
 
@@ -42,8 +45,34 @@ class Wrong(Exception):
     pass
 
 
+class _TooSlow(BaseException):
+    """Passes through the handlers of Exception, here and in srcdiff."""
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    def stop(signum: int, frame: Any) -> None:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def check(program: Program) -> Outcome:
     """What srcdiff makes of a program, also with arguments of other lengths, and of the first ones again."""
+    try:
+        with _limited(SECONDS):
+            return _check(program)
+    except _TooSlow:
+        return Outcome("slow", f"takes more than {SECONDS} s")
+
+
+def _check(program: Program) -> Outcome:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -20,6 +20,8 @@ def shrink(program: Program, fails: Callable[[Program], bool], attempts: int = 6
     left = attempts
     while True:
         for candidate in _smaller(module):
+            if not _ends(candidate):
+                continue
             left -= 1
             if left < 0:
                 return program
@@ -52,6 +54,12 @@ def _smaller(module: ast.Module) -> Iterator[ast.Module]:
     for n, statement in enumerate(module.body):
         if statement is not f and not isinstance(statement, (ast.Import, ast.ImportFrom)):
             yield ast.Module([*module.body[:n], *module.body[n + 1 :]], [])
+
+
+def _ends(module: ast.Module) -> bool:
+    """Whether each while loop still begins by counting."""
+    loops = [n for n in ast.walk(_function(module)) if isinstance(n, ast.While)]
+    return all(isinstance(n.body[0], ast.AugAssign) and n.body[0].target.id in {m.id for m in ast.walk(n.test) if isinstance(m, ast.Name)} for n in loops)  # type: ignore[union-attr]
 
 
 Path = tuple[tuple[str, int], ...]

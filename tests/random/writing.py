@@ -243,7 +243,7 @@ class Writer:
         for _ in range(4):
             try:
                 return rng.choices(list(weights), list(weights.values()))[0]()
-            except Impossible:
+            except Exception:  # what raises on the samples is not written
                 del self.lines[saved[0] :]
                 self.env, self.indent, self.in_loop, self.containers = dict(saved[1]), saved[2], saved[3], dict(saved[4])
 
@@ -420,7 +420,7 @@ class Writer:
 
     def while_loop(self) -> None:
         rng = self.rng
-        n = rng.choice(["n", "count", "m_0"])
+        n = next(self.fresh)
         self.emit(f"{n} = 0")
         self.env[n] = 0
         condition = f"{n} < {rng.randint(1, 4)}"

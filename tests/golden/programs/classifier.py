@@ -1,4 +1,4 @@
-"""A network with one hidden layer on classes given as integers: parameters in a dict, reductions with an axis, an index per row."""
+"""A network with one hidden layer on classes given as integers: parameters in a dict, an index for each row."""
 
 import numpy as np
 

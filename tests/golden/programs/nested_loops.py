@@ -1,4 +1,4 @@
-"""Loops in loops over pairs of points, the inner range depends on the outer index: nothing but indices is needed on the way back."""
+"""Loops in loops over pairs of points, the inner range depends on the outer index."""
 
 
 def loss(positions, charge):
