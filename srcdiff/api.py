@@ -261,14 +261,59 @@ def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, ha
 class Pullback:
     """What `vjp` returns: from an adjoint of the result to those of the arguments. It may be called again and again."""
 
-    def __init__(self, reverse: Callable[..., Any], record: Any, source: str) -> None:
+    def __init__(self, reverse: Callable[..., Any], record: Any, source: str, result: Any) -> None:
         self._reverse, self._record, self.source = reverse, record, source
+        self._template = template_of(result)
 
     def __call__(self, y_bar: Any) -> Any:
-        return self._reverse(self._record, y_bar)
+        return self._reverse(self._record, seed_like(self._template, y_bar, "y_bar"))
 
     def __repr__(self) -> str:
         return f"<pullback {self._reverse.__name__}>"
+
+
+def template_of(value: Any) -> Any:
+    """The structure of a result, with the shape and dtype of each number and array; None for what has no adjoint."""
+    import numpy as np
+
+    if isinstance(value, (list, tuple)):
+        return [template_of(v) for v in value]
+    if isinstance(value, dict):
+        return {k: template_of(v) for k, v in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {k: template_of(getattr(value, k)) for k in value.__dataclass_fields__}
+    if isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"):
+        return np.shape(value), np.asarray(value).dtype
+    return None
+
+
+def seed_like(template: Any, y_bar: Any, path: str) -> Any:
+    """An adjoint in the structure, shape and dtype of the result; what does not fit is refused."""
+    import numpy as np
+
+    if template is None:
+        return None
+    if isinstance(template, (list, dict)):
+        keys = range(len(template)) if isinstance(template, list) else template
+        if isinstance(template, list) and not (isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template)):
+            raise KindError(f"`{path}` is no sequence of {len(template)}, as the result is")
+        if hasattr(y_bar, "__dataclass_fields__"):
+            y_bar = {k: getattr(y_bar, k) for k in y_bar.__dataclass_fields__}
+        if isinstance(template, dict) and not (isinstance(y_bar, dict) and y_bar.keys() == template.keys()):
+            raise KindError(f"`{path}` has other keys than the result: {', '.join(map(repr, template))}")
+        seeds = {k: seed_like(template[k], y_bar[k], f"{path}[{k!r}]") for k in keys}
+        return _Seeds(seeds) if isinstance(template, dict) else list(seeds.values())
+    shape, dtype = template
+    seed = np.asarray(y_bar)
+    if seed.dtype.kind not in "fiub" or seed.shape != shape:
+        raise KindError(f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; the result is of shape {shape} and dtype {dtype}")
+    return seed.astype(dtype, copy=False)[()]
+
+
+class _Seeds(dict[str, Any]):
+    """The adjoint of a dict or of an object: by key and by attribute."""
+
+    __getattr__ = dict.__getitem__
 
 
 def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
@@ -299,7 +344,7 @@ def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, ha
     except Exception as error:
         _compiler().annotate(error, live)
         raise
-    pullback = Pullback(live.functions[1], record, live.variant.source)
+    pullback = Pullback(live.functions[1], record, live.variant.source, head[0] if has_aux else head)
     return (head[0], pullback, head[1]) if has_aux else (head, pullback)
 
 

@@ -199,14 +199,14 @@ class Shelf:
     variants: list[Variant] = field(default_factory=list)
 
 
-_shelves: weakref.WeakKeyDictionary[CodeType, dict[Any, Shelf]] = weakref.WeakKeyDictionary()
+_shelves: dict[int, dict[Any, Shelf]] = {}  # by the identity of the code: equal code may stand in two files
 _lock = threading.RLock()
 
 
 def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Live:
     """The variant for these arguments, compiled if there is none."""
     with _lock:
-        shelf = _shelves.setdefault(f.__code__, {}).setdefault((task, statics_of(f)), Shelf())
+        shelf = _shelves_of(f.__code__).setdefault((task, statics_of(f)), Shelf())
         for variant in shelf.variants:
             live = make_live(variant, f)
             if holds(live.guard, args, kwargs):
@@ -214,6 +214,15 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
         variant = compile_variant(f, task, args, kwargs)
         shelf.variants.append(variant)
         return make_live(variant, f)
+
+
+def _shelves_of(code: CodeType) -> dict[Any, Shelf]:
+    """The shelves of a code object; they go with it."""
+    shelves = _shelves.get(id(code))
+    if shelves is None:
+        shelves = _shelves[id(code)] = {}
+        weakref.finalize(code, _shelves.pop, id(code), None)
+    return shelves
 
 
 def holds(guard: Callable[..., bool], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

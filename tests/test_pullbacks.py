@@ -105,7 +105,8 @@ def test_seeds_are_converted():
 @pytest.mark.parametrize(
     "f, seed",
     [
-        (double, 1.0), (double, np.ones(4)), (double, np.ones((1, 3))), (double, (1.0, X)), (double, None), (double, np.ones(3) * 1j),
+        (double, 1.0), (double, np.ones(4)), (double, np.ones((1, 3))), (double, (1.0, X)), (double, None),
+        (double, np.ones(3) * 1j),
         (np.sum, X), (twice, X), (twice, (X,)), (lambda x: {"a": x}, {"b": X}), (lambda x: [x, x], [X, np.ones(2)]),
     ],
 )  # fmt: skip

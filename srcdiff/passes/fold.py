@@ -42,7 +42,7 @@ from srcdiff.passes.place import VERSIONS, Placed, written_by
 
 _EXPRESSIONS = frozenset(["binary", "unary", "call", "attribute", "method", "item", "display", "format", "copy", "effect", "pop"])
 _FLAT = frozenset(["attribute", "item", "display", "copy", "unary"])
-_WIDTH, _DEPTH = 90, 6
+_WIDTH, _DEPTH = 110, 6
 _USERS_WIDTH, _USERS_DEPTH = 240, 24
 
 
@@ -93,6 +93,7 @@ class _Folding:
     last_bind: dict[str, int] = field(default_factory=dict)
     last_sum: dict[str, int] = field(default_factory=dict)
     is_returned: bool = False
+    width: int = _WIDTH
 
     def count(self, block: Block) -> None:
         for node in (*block.stmts, block.end):
@@ -110,6 +111,7 @@ class _Folding:
     # ------------------------------------------------------------ the walk
 
     def block(self, block: Block, loop: int) -> None:
+        self.width -= 4
         for stmt in block.stmts:
             self.position += 1
             match stmt:
@@ -123,6 +125,7 @@ class _Folding:
                     raise InternalError(f"not a statement: {stmt!r}")
         self.position += 1
         self.end(block.end, loop)
+        self.width += 4
 
     def end(self, end: End, loop: int) -> None:
         self.is_returned = isinstance(end, Return)
@@ -183,8 +186,9 @@ class _Folding:
     def expression(self, stmt: Apply, loop: int) -> _Expression:
         """The expression of a statement, with what of its operands can be folded into it."""
         is_users = stmt.origin is not None and stmt.origin.column >= 0
-        width, depth = (_USERS_WIDTH, _USERS_DEPTH) if is_users else (_WIDTH, _DEPTH)
         operands = operands_of(stmt)
+        width, depth = (_USERS_WIDTH, _USERS_DEPTH) if is_users else (self.width, _DEPTH)
+        width -= sum(len(target.hint) + 2 for target in stmt.targets)
         is_version = stmt.op.style in VERSIONS or stmt.op.style == "augment"
         # The right operand of `and` may not run; `l[i] += v` reads l before v, which may be a pop from l.
         keeps_effects = stmt.op.style == "binary" and stmt.op.text in ("and", "or")
@@ -192,16 +196,16 @@ class _Folding:
         if stmt.op.style == "display":
             self.fold_each(operands, loop)
         else:
-            room = width - len(stmt.op.text) - sum(_width(operand) for operand in operands)
-            for operand in operands[1:] if is_version else operands:
-                for var in vars_of((operand,)):
-                    if not (keeps_effects and self.is_effect(var)):
-                        room -= self.fold(var, loop, room, depth)
+            room = width - _own_width(stmt) - sum(_width(operand) for operand in operands)
+            found = vars_of(operands[1:] if is_version else operands)
+            for var in sorted(found, key=self.width_of) if len(found) > 1 else found:
+                if not (keeps_effects and self.is_effect(var)):
+                    room -= self.fold(var, loop, room, depth)
         return self.measured(stmt, operands, loop)
 
     def measured(self, stmt: Apply | If, operands: tuple[Operand, ...], loop: int) -> _Expression:
         style = stmt.op.style if isinstance(stmt, Apply) else "if"
-        width, depth = len(stmt.op.text) + 2 if isinstance(stmt, Apply) else 10, 0
+        width, depth = _own_width(stmt) + 2 if isinstance(stmt, Apply) else 10, 0
         between = 0 if style in ("binary", "attribute", "unary") else 2
         leaves: list[Var] = []
         memory = False
@@ -233,7 +237,7 @@ class _Folding:
         if result.is_users and stmt.origin is not None and stmt.origin.text.lstrip().startswith(("if ", "if(", "elif")):
             return None
         expression = self.measured(stmt, (values[0], stmt.cond, values[1]), loop)
-        return None if expression.width > _WIDTH or expression.has_effect else expression
+        return None if expression.width > self.width or expression.has_effect else expression
 
     def is_same_name(self, value: Operand, result: Var) -> bool:
         return isinstance(value, Var) and value not in self.folds and value.hint == result.hint
@@ -245,11 +249,16 @@ class _Folding:
         """Fold into operands that stand by themselves: each has a line's room."""
         for operand in operands:
             for var in vars_of((operand,)):
-                self.fold(var, loop, _USERS_WIDTH if self.is_of_users(var) else _WIDTH, _USERS_DEPTH)
+                self.fold(var, loop, _USERS_WIDTH if self.is_of_users(var) else self.width, _USERS_DEPTH)
 
     def is_of_users(self, var: Var) -> bool:
         expression = self.expressions.get(var)
         return expression is not None and expression.stmt.origin is not None and expression.stmt.origin.column >= 0
+
+    def width_of(self, var: Var) -> int:
+        """How long the expression of a variable is: short ones are folded first."""
+        expression = self.expressions.get(var)
+        return 0 if expression is None else expression.width
 
     def is_effect(self, var: Var) -> bool:
         expression = self.expressions.get(var)
@@ -309,10 +318,16 @@ def width_of(operand: Operand, folds: Folds) -> int:
     for var in vars_of((operand,)):
         stmt = folds.get(var)
         if isinstance(stmt, Apply):
-            width += len(stmt.op.text) + 2 + sum(width_of(part, folds) for part in operands_of(stmt)) - len(var.hint)
+            width += _own_width(stmt) + 2 + sum(width_of(part, folds) for part in operands_of(stmt)) - len(var.hint)
         elif stmt is not None:
             width += 40
     return width
+
+
+def _own_width(stmt: Apply) -> int:
+    """How long the text of a primitive is, without its operands."""
+    width = len(stmt.op.text)
+    return width if not stmt.kwargs else width + sum(len(name) + 1 for name, _ in stmt.kwargs)
 
 
 def _width(operand: Operand) -> int:

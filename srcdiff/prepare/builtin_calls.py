@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, Unknown, combine, is_scalar
+from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, combine, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
 from srcdiff.prepare import calls, expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
@@ -138,6 +139,25 @@ def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value) -
     for name in ("<it>", "<item>"):
         low.frame.vars.pop(name, None)
     return result
+
+
+def _product(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    start = kwargs.get("start", Const(1))
+    items = expressions.known_items(low, args[0])
+    if items is None:
+        return _loop(low, node, "for item in it: total = total * item", it=args[0], total=start)
+    total = start
+    for item in items:
+        total = item if total == Const(1) else expressions.binary(low, "Mult", total, item, node)
+    return total
+
+
+def _frexp(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """math.frexp: the exponent is locally constant, and the mantissa is math.ldexp(x, -exponent)."""
+    pair = low.builder.apply(ops.call_op(math.frexp, "math.frexp"), (low.atom(args[0]),), kind=TupleOf((Number("float"), Number("int"))))
+    exponent = low.builder.item(pair, Const(1), hint="exponent")
+    negative = low.builder.apply(ops.NEG, (exponent,))
+    return calls.call_numpy(low, math.ldexp, (args[0], negative), {}, node), exponent
 
 
 def _extreme(name: str) -> Handler:
@@ -384,7 +404,7 @@ HANDLERS: dict[Any, Handler] = {
     len: _len, range: _iterable("range"), zip: _iterable("zip"), enumerate: _iterable("enumerate"), reversed: _iterable("reversed"),
     list: _sequence_of("list"), tuple: _sequence_of("tuple"), dict: _dict, sum: _sum, min: _extreme("min"), max: _extreme("max"),
     any: _every(False), all: _every(True), print: _print, isinstance: _isinstance, float: _float, int: _int, bool: _bool, str: _str, repr: _str,
-    np.array: _array, np.shape: _shape, np.size: _size, np.ndim: _ndim,
+    math.fsum: _sum, math.prod: _product, math.frexp: _frexp, np.array: _array, np.shape: _shape, np.size: _size, np.ndim: _ndim,
 }  # fmt: skip
 
 

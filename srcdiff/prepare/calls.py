@@ -59,7 +59,7 @@ def lower_call(low: Lowering, node: ast.Call) -> Value:
 def _set_item(low: Lowering, node: ast.Call) -> Value:
     ref, key, value = (expressions.lower(low, a) for a in node.args)
     if not isinstance(key, Const):
-        raise low.refuse(KindError, "the key of a dict is not known when the function is compiled", node.args[1])
+        raise low.refuse(loops.NeedsUnrolling, "the key of a dict is not known when the function is compiled", node.args[1])
     entries = dict(low.store[ref])
     entries[key.value] = value
     low.store[ref] = tuple(entries.items())
@@ -77,6 +77,10 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
             return builtin_calls.call_method(low, fn, args, kwargs, node)
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
+        case Record(cls):
+            call = getattr(cls, "__call__", None)
+            if isinstance(call, types.FunctionType):
+                return call_value(low, Ref(call, cls.__name__), (fn, *args), kwargs, node)
         case Instance(value):
             call = getattr(type(value), "__call__", None)
             if isinstance(call, types.FunctionType):
@@ -232,6 +236,9 @@ def bind_arguments(
 
 
 def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if cls.__module__ in ("builtins", "functools", "itertools", "operator", "collections"):
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
+        raise low.refuse(NoRule, f"no derivative rule for `{name}`", node, instead="write it as a loop or a comprehension.")
     is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
     if not is_named_tuple and not dataclasses.is_dataclass(cls):
         raise low.refuse(SyntaxNotAccepted, f"an object of class `{cls.__name__}` is made", node, instead="use a NamedTuple, a dataclass, a tuple or a dict.")
@@ -273,12 +280,15 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
     if rule.fn is np.transpose and len(args) == 1 and not kwargs and is_atom(args[0]):
         return low.builder.apply(ops.TRANSPOSE, (args[0],))
     op = ops.call_op(rule.fn, rule.name)
+    args = tuple(_arrays(low, a, node) for a in args)
     operands = tuple(_operand(low, a, node) for a in args)
     named = tuple((k, _operand(low, v, node)) for k, v in kwargs.items())
     targets = low.builder.apply_all(op, operands, named)
     if len(targets) == 1:
         return expressions.opened(low, targets[0])
     values: Any = tuple(targets)
+    if rule.fn in _LISTS:
+        return low.new_list(values)
     names = RESULT_FIELDS.get(rule.fn)
     return values if names is None else Record(names, names._fields, values)
 
@@ -301,11 +311,23 @@ def _unstaged(result: Any) -> Value:
     return materialise(result).atom if isinstance(result, Staged) else Const(result)
 
 
+_LISTS = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
 RESULT_FIELDS: dict[Any, Any] = {}
 for _name in ("slogdet", "eigh", "eig", "qr", "svd"):
     _cls = getattr(getattr(np.linalg, "_linalg", None), {"slogdet": "SlogdetResult", "eigh": "EighResult", "eig": "EigResult", "qr": "QRResult", "svd": "SVDResult"}[_name], None)
     if _cls is not None:
         RESULT_FIELDS[getattr(np.linalg, _name)] = _cls
+
+
+def _arrays(low: Lowering, value: Value, node: ast.AST) -> Value:
+    """A sequence of arrays with plain lists among them (`np.concatenate([x, [1.0]])`), with arrays in their place."""
+    items = low.items(value) if isinstance(value, ListRef) else value if isinstance(value, tuple) else None
+    if items is None or not any(is_atom(i) and isinstance(kind_of(i), Array) and kind_of(i) != Array("int64", ()) for i in items):
+        return value
+    if not any(isinstance(i, (ListRef, tuple)) for i in items):
+        return value
+    made = tuple(call_numpy(low, np.array, (i,), {}, node) if isinstance(i, (ListRef, tuple)) else i for i in items)
+    return made if isinstance(value, tuple) else low.new_list(made)
 
 
 def _operand(low: Lowering, value: Value, node: ast.AST) -> Any:

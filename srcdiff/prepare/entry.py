@@ -17,7 +17,7 @@ import numpy as np
 from srcdiff.errors import KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown
-from srcdiff.ir.nodes import Const, Free, Op, Ref, Var
+from srcdiff.ir.nodes import Const, Free, Op, Ref, SliceOf, Var
 from srcdiff.prepare.values import Instance, Record, Value
 from srcdiff.rules.builder import Builder
 
@@ -201,6 +201,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
         case Leaf():
             return leaves.get(id(s), atom)
         case Known(value, _):
+            if isinstance(value, slice):
+                return SliceOf(Const(value.start), Const(value.stop), Const(value.step))
             return Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, getattr(value, "__name__", hint))
         case Sequence(cls, items, _):
             parts = tuple(_open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves) for n, i in enumerate(items))
@@ -239,8 +241,7 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
     if (callable(value) and not is_instance(value)) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
         known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
-        is_root = owner is None and (is_cell or source.globals is low.root_source.globals) and source.globals.get(name) is value
-        if is_root and isinstance(value, types.FunctionType):
+        if owner is None and _is_of_root(low, name, source, is_cell=is_cell):
             low.requirements[name] = Known(value, name)
         return known
     if owner is not None and getattr(owner.value, "__name__", "") in _CONSTANT_MODULES and isinstance(value, float):
@@ -250,9 +251,7 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
         atom: Any = low.builder.apply(Op(f"attribute {name}", "attribute", name), (owner,), hint=name, kind=_free_kind(value, name))
         path = f"{owner.text}.{name}"
         return open_structure(low, _without_paths(describe(value, path)), atom, name)
-    root = low.root_source
-    is_local = (is_cell and source.cells.get(name) is root.cells.get(name)) or (not is_cell and source.globals is root.globals)
-    if is_local:
+    if _is_of_root(low, name, source, is_cell=is_cell):
         structure = describe(value, name)
         low.requirements[name] = structure
         return open_structure(low, structure, Free(name, _free_kind(value, name)), name)
@@ -261,6 +260,14 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
     ref = Ref(holder, f"{name}_cell" if is_cell else getattr(holder, "__name__", "module").split(".")[-1])
     atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (ref,), hint=name, kind=_free_kind(value, name))
     return open_structure(low, _without_paths(describe(value, name)), atom, name)
+
+
+def _is_of_root(low: Lowering, name: str, source: FunctionSource, *, is_cell: bool) -> bool:
+    """Whether a name is a global or a cell of the function that is compiled, not only of one that it calls."""
+    root = low.root_source
+    if is_cell:
+        return source.cells.get(name) is root.cells.get(name)
+    return source.globals is root.globals and name in source.globals
 
 
 _CONSTANT_MODULES = ("math", "numpy")

@@ -417,12 +417,12 @@ def _instance_attribute(low: Lowering, owner: Instance, name: str, node: ast.AST
 
 def _class_attribute(low: Lowering, owner: Record, name: str, node: ast.AST) -> Value:
     found = getattr(owner.cls, name, None)
+    if name in ("_replace", "_asdict"):
+        return Method(owner, name)
     if isinstance(found, types.FunctionType):
         return Partial(Ref(found, name), (owner,), {})
     if isinstance(found, property) and found.fget is not None:
         return calls.call_value(low, Ref(found.fget, name), (owner,), {}, node)
-    if name in ("_replace", "_asdict", "_fields"):
-        return Method(owner, name)
     raise low.refuse(KindError, f"`{owner.cls.__name__}` has no field `{name}`", node)
 
 

@@ -107,16 +107,17 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
         iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
     if not is_counted:
         return _dynamic(low, node, iterable, rest)
-    before, count = low.snapshot(), len(low.builder.stmts)
-    known = dict(low.builder.known)
+    before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
+    known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
     try:
         return _dynamic(low, node, iterable, rest)
     except NeedsUnrolling:
         if items is None:
             raise
+        low.builder, low.loops, low.depth, low.frame = builder, contexts, depth, frame
         low.restore(before)
-        del low.builder.stmts[count:]
-        low.builder.known = known
+        del builder.stmts[count:]
+        builder.known = known
         return _unrolled(low, node, items, rest)
 
 

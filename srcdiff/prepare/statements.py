@@ -244,7 +244,7 @@ def _check_unshared(low: Lowering, node: ast.AugAssign, current: Value, result: 
     """`y += e` on an array writes into it: the same as `y = y + e` only where nothing else sees that array."""
     name = node.target.id  # type: ignore[union-attr]
     stmt = low.builder.made.get(current) if isinstance(current, Var) else None
-    is_fresh = stmt is not None and (stmt.op.style in ("binary", "unary") or (stmt.op.style == "call" and not _may_view(stmt.op.fn)))
+    is_fresh = stmt is not None and (stmt.op.style in ("binary", "unary") or stmt.op is ops.ARRAY_COPY or (stmt.op.style == "call" and not _may_view(stmt.op.fn)))
     elsewhere = [n for n, v in low.frame.vars.items() if n != name and _mentions(v, current)]
     held = any(_mentions(v, current) for v in low.store.values())
     viewed = any(

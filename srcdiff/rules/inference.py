@@ -466,10 +466,12 @@ _PYTHON: dict[str, Any] = {"float": 0.5, "int": 1, "bool": True, "complex": 0.5j
 @lru_cache(maxsize=8192)
 def sampled_dtype(fn: Callable[..., Any], signs: tuple[str, ...]) -> str:
     """The dtype's name of `fn` on samples of these dtypes; "py:float" and so on for a Python number."""
-    for value in (None, 1.5, 1.0):
+    for value in (None, 1.5, 1.0, 2.0):
         samples = []
         for sign in signs:
-            if sign.startswith("py:"):
+            if sign == "py:int" and value == 2.0:
+                samples.append(2)
+            elif sign.startswith("py:"):
                 samples.append(_PYTHON[sign[3:]] if value is None or sign != "py:float" else value)
             else:
                 dtype, has_axes = sign.split(":")
@@ -477,7 +479,7 @@ def sampled_dtype(fn: Callable[..., Any], signs: tuple[str, ...]) -> str:
         try:
             with np.errstate(all="ignore"):
                 result = fn(*samples)
-        except (ValueError, OverflowError):
+        except (ValueError, ArithmeticError):
             continue
         if isinstance(result, np.generic | np.ndarray):
             return result.dtype.name

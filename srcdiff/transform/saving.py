@@ -58,6 +58,7 @@ class _Plan:
         self.made = _definitions(self.loop.body)
         self.local = set(self.loop.params) | {t for s in self.loop.sources for t in source_targets(s)} | set(self.made) | _bound_in_tree(self.loop.body)
         self.leaves_early = any(isinstance(e, Exit) for e in ends_of(self.loop.body)) or not self.loop.sources
+        self.is_plain = not self.leaves_early and self._sources_align()
         self.kept: list[Var] = []
         self.replayed: list[Apply] = []
         self.restored: dict[Var, int] = {}
@@ -113,7 +114,7 @@ class _Plan:
         return all(v in have for v in reads)
 
     def _comes_from_header(self, var: Var) -> bool:
-        return not self.leaves_early and self._sources_align()
+        return self.is_plain
 
     def _sources_align(self) -> bool:
         """Whether the sources, walked backwards together, give the same trips."""
@@ -185,7 +186,7 @@ class _Plan:
         return forward, backward
 
     def _needs_count(self) -> bool:
-        return self.leaves_early and not self.kept
+        return not self.is_plain and not self.kept
 
     def _reverse_loop(self, loop: Loop, kept: Var | None, count: Var | None, b: Builder) -> list[Stmt]:
         before: list[Stmt] = []
@@ -200,8 +201,6 @@ class _Plan:
 
         trips: Operand | None = None
         index = self.trip.index
-        if index is not None and (self.leaves_early or not self._sources_align()):
-            assert kept is not None or count is not None
         for source in loop.sources:
             read = [t for t in source_targets(source) if t in self.sources_read]
             if not read:
@@ -215,7 +214,7 @@ class _Plan:
             sources.append(Source(target_of[0] if len(target_of) == 1 else target_of, kept, True))
         if index is not None:
             stop: Operand
-            if kept is not None and self.leaves_early:
+            if kept is not None and not self.is_plain:
                 stop = self._length_of(kept, before)
             elif count is not None:
                 stop = count

@@ -32,7 +32,7 @@ def point_near(example: Mapping[Any, float], seed: int) -> dict[Any, Fraction]:
 
 
 def shortenings(shapes: Sequence[tuple[int, ...]]) -> Iterator[dict[int, int]]:
-    """Each length → a short one, the best choice first: 0 and 1 stay, equal ones stay equal, different ones differ if that is cheap."""
+    """Each length → a short one, the best choice first: 0 and 1 stay, equal ones stay equal, others differ if that is cheap."""
     lengths = sorted({n for shape in shapes for n in shape})
     own = {n: n for n in lengths}
     long = [n for n in lengths if n > 1]

@@ -57,7 +57,13 @@ def show(seed: int, program: Program, outcome: Outcome) -> None:
 
     small = shrink(program, fails)
     text: Any = small.text[small.text.index("def f(") :]
-    print(f"---- seed {seed}: {wanted}\n{text}\n# args = {small.args}, argnums = {small.argnums}\n{check(small).detail}", flush=True)
+    print(f"---- seed {seed}: {wanted}\n{text}\n# args = {small.args}, argnums = {small.argnums}\n{outcome_text(check(small))}", flush=True)
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """The reason, the end of a traceback, and the emitted sources."""
+    trace, _, source = outcome.detail.partition("\ndef ")
+    return "\n".join([outcome.reason, *trace.splitlines()[-8:], source and f"def {source}"])
 
 
 if __name__ == "__main__":

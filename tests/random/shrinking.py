@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -17,23 +18,24 @@ _BLOCKS = ("body", "orelse")
 
 def shrink(program: Program, fails: Callable[[Program], bool], attempts: int = 600) -> Program:
     module = ast.parse(program.text)
-    left = attempts
-    while True:
-        for candidate in _smaller(module):
-            if not _ends(candidate):
-                continue
-            left -= 1
-            if left < 0:
-                return program
-            try:
-                smaller = replace(program, text=ast.unparse(ast.fix_missing_locations(candidate)))
-            except Exception:
-                continue
-            if len(smaller.text) < len(program.text) and fails(smaller):
-                program, module = smaller, candidate
-                break
-        else:
-            return program
+    changed = True
+    while changed:
+        changed, position = False, 0
+        while attempts > 0 and (candidate := next(itertools.islice(_smaller(module), position, None), None)) is not None:
+            smaller = _written(program, candidate)
+            attempts -= smaller is not None
+            if smaller is not None and fails(smaller):
+                program, module, changed = smaller, candidate, True
+            else:
+                position += 1
+    return program
+
+
+def _written(program: Program, module: ast.Module) -> Program | None:
+    if not _ends(module):
+        return None
+    text = ast.unparse(ast.fix_missing_locations(module))
+    return replace(program, text=text) if len(text) < len(program.text) else None
 
 
 def _smaller(module: ast.Module) -> Iterator[ast.Module]:
