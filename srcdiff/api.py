@@ -208,8 +208,8 @@ def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comment
         raise KindError("holomorphic=True is not accepted: complex arguments have no gradient here", instead="differentiate by the real and the imaginary part.")
     is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
     if not is_single and not isinstance(argnums, Sequence):
-        raise KindError(f"argnums is {argnums!r}: it takes positions (int) and names of parameters (str), or a sequence of these")
-    numbers: tuple[Any, ...] = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
+        is_single, argnums = True, (argnums,)
+    numbers: tuple[Any, ...] = (argnums,) if is_single and not isinstance(argnums, tuple) else tuple(argnums)  # type: ignore[arg-type]
     for a in numbers:
         if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):
             raise KindError(f"argnums holds {a!r}: it takes positions (int) and names of parameters (str)")
@@ -276,6 +276,8 @@ def template_of(value: Any) -> Any:
     """The structure of a result, with the shape and dtype of each number and array; None for what has no adjoint."""
     import numpy as np
 
+    if hasattr(value, "_fields"):
+        return {k: template_of(v) for k, v in zip(value._fields, value)}
     if isinstance(value, (list, tuple)):
         return [template_of(v) for v in value]
     if isinstance(value, dict):
@@ -299,12 +301,17 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
             raise KindError(f"`{path}` is no sequence of {len(template)}, as the result is")
         if hasattr(y_bar, "__dataclass_fields__"):
             y_bar = {k: getattr(y_bar, k) for k in y_bar.__dataclass_fields__}
+        elif isinstance(template, dict) and isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template):
+            y_bar = dict(zip(template, y_bar))
         if isinstance(template, dict) and not (isinstance(y_bar, dict) and y_bar.keys() == template.keys()):
             raise KindError(f"`{path}` has other keys than the result: {', '.join(map(repr, template))}")
         seeds = {k: seed_like(template[k], y_bar[k], f"{path}[{k!r}]") for k in keys}
         return _Seeds(seeds) if isinstance(template, dict) else list(seeds.values())
     shape, dtype = template
-    seed = np.asarray(y_bar)
+    try:
+        seed = np.asarray(y_bar)
+    except ValueError:
+        raise KindError(f"`{path}` is no array; the result is one of shape {shape} and dtype {dtype}") from None
     if seed.dtype.kind not in "fiub" or seed.shape != shape:
         raise KindError(f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; the result is of shape {shape} and dtype {dtype}")
     return seed.astype(dtype, copy=False)[()]

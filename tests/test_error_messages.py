@@ -269,7 +269,7 @@ def test_a_branch_that_returns_none(refused, end):
         model.py:1: `loss` does not return a scalar on every path
              1 | def loss(x):
                  ^^^^^^^^^^^^
-          The result is a number on one path and None on another.
+          The result is a float on one path and None on another.
           Instead: return a number on every path.
         """))  # fmt: skip
 
@@ -284,7 +284,7 @@ def test_a_name_of_two_kinds(refused):
             return y
         """
     assert refused(source, 2.0) == (KindError, text("""
-        model.py:6: `y` is a number on one path and 'negative' on another
+        model.py:6: `y` is a float on one path and 'negative' on another
              6 |     return y
                             ^
           Instead: give it one kind on every path.

@@ -197,11 +197,12 @@ class Expressions:
     def format(self, stmt: Apply) -> ast.expr:
         values: list[ast.expr] = []
         for arg, how in zip(stmt.args, stmt.op.pattern, strict=True):
-            if how is None or (isinstance(arg, Const) and isinstance(arg.value, str) and how in ((None, None), (-1, None))):
+            conversion, spec = how or (None, None)
+            is_plain = conversion in (None, -1) and not spec
+            if how is None or (is_plain and isinstance(arg, Const) and isinstance(arg.value, str)):
                 assert isinstance(arg, Const)
                 values.append(ast.Constant(arg.value))
                 continue
-            conversion, spec = how
             code = -1 if conversion is None else ord(conversion) if isinstance(conversion, str) else conversion
             format_spec = None if not spec else ast.JoinedStr([ast.Constant(spec)])
             values.append(ast.FormattedValue(self.operand(arg), code, format_spec))

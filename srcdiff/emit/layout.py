@@ -1,8 +1,8 @@
 """The text of a syntax tree: astor prints it, long lines are wrapped, marks become comments.
 
-    FunctionDef(…)      →      def f(x):
-                                   # line 4: y = x ** 2
-                                   return 2 * x
+FunctionDef(…)      →      def f(x):
+                               # line 4: y = x ** 2
+                               return 2 * x
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from srcdiff.analysis.liveness import Folds, Liveness, leaves_of, resolved
 from srcdiff.errors import InternalError
 from srcdiff.ir.names import Namer
-from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Stmt, Var, Yield
+from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Range, Stmt, Var, Yield
 from srcdiff.ir.walk import blocks_of, source_atoms, source_targets, variables_of
 from srcdiff.passes.fold import is_sum
 from srcdiff.passes.place import VERSIONS
@@ -124,10 +124,10 @@ class _Naming:
 
     # ------------------------------------------------------------ holding names
 
-    def bind(self, var: Var, before: Iterable[Var] = ()) -> None:
+    def bind(self, var: Var, before: Iterable[Var] = (), is_index: bool = False) -> None:
         """Name a variable: as what it becomes, as what it was, as it wishes, or a version of that.
 
-        `before` are values that end here, of which the variable may be the next version.
+        `before` are values that end here, of which the variable may be the next version. Loops count with one name.
         """
         base = self.bases.of(var)
         into, twin = self.wishes.into.get(var), resolved(self.twins.get(var, var), self.folds)
@@ -135,13 +135,13 @@ class _Naming:
         kin += [other for other in before if other in self.names and self.is_next(var, other, base)]
         names = [self.names[other] for other in kin if isinstance(other, Var)]
         wish = self.wishes.of(var)
-        if var.is_users:
+        if var.is_users or (is_index and base not in self.bases.users):
             names += [wish, base]
         elif into is not None and into.is_users:
             names.append(wish)
         name = next((name for name in names if self.namer.is_free(name) and self.bases.may_have(var, name)), None)
         if name is None:
-            name = self.namer.version(base) if var.is_users else self.fresh(wish, base)
+            name = self.namer.version(base) if var.is_users or is_index else self.fresh(wish, base)
         self.give(var, name)
 
     def is_next(self, var: Var, other: Var, base: str) -> bool:
@@ -272,7 +272,7 @@ class _Naming:
         for source in loop.sources:
             for target in source_targets(source):
                 if target not in self.live.unread:
-                    self.bind(target)
+                    self.bind(target, is_index=isinstance(source.iterable, Range))
         self.release(param for param in loop.params if param in self.live.unread)
         self.block(loop.body)
         self.release_since(mark)

@@ -83,8 +83,7 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def tidied(function: Function) -> Function:
     """The function without dead code and detours, its branches in as few places as possible."""
-    function = forward_copies(drop_dead_code(function))
-    fused = fuse_branches(function)
+    fused = fuse_branches(forward_copies(function))
     return reread(free_head_tests(return_early(drop_dead_code(fused))))
 
 
@@ -92,15 +91,13 @@ def _named(placed: Placed, reserved: set[str]) -> tuple[Folded, dict[Var, str]]:
     """The folded program and its names. What of the user's would have to print under another name is folded too."""
     twins = twins_of(placed.function.body)
     folded, names = _folded(placed, frozenset(), reserved, twins)
-    renamed = frozenset(var for var, text in names.items() if var.is_users and text != var.hint)
+    renamed = frozenset(var for var in folded.users if names.get(var, var.hint) != var.hint)
     if renamed:
         folded, names = _folded(placed, renamed, reserved, twins)
     return folded, names
 
 
-def _folded(
-    placed: Placed, renamed: frozenset[Var], reserved: set[str], twins: dict[Var, Var]
-) -> tuple[Folded, dict[Var, str]]:
+def _folded(placed: Placed, renamed: frozenset[Var], reserved: set[str], twins: dict[Var, Var]) -> tuple[Folded, dict[Var, str]]:
     folded = merge_sums(fold(placed, renamed))
     live = liveness(folded.function, folded.folds)
     return folded, name_variables(folded.function, folded.folds, live, reserved, twins)
@@ -122,8 +119,7 @@ def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
         if isinstance(atom, Ref):
             outside.name(atom.value, atom.text)
     texts = {stmt.op.text.partition(".")[0] for stmt in _calls(function) if stmt.op.fn is None}
-    reserved = scope.reserved - {parameter.name for parameter in function.params}
-    return outside, free | texts | set(outside.bindings) | outside.used_builtins | reserved | _SYNTAX
+    return outside, free | texts | set(outside.bindings) | outside.used_builtins | _SYNTAX
 
 
 def _name_parts(stmt: Stmt, outside: Globals) -> None:

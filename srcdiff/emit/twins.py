@@ -1,7 +1,7 @@
 """Which variables of the reverse sweep are values of the forward sweep again: what is taken from a list is what was put there.
 
-    kept = append(kept, (step, x))        …        for (s, v) in reversed(kept)         s is step, v is x
-                                                   rest, v = pop(kept)
+kept = append(kept, (step, x))        …        for (s, v) in reversed(kept)         s is step, v is x
+                                               rest, v = pop(kept)
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Lines that are too long, over several, as formatters break them: at operators, or in the last bracket.
 
-    return value, {"W": …, "b": …}          return value, {
-                                      →         "W": …,
-                                                "b": …,
-                                            }
-    x = a * b + c                           x = (
-                                      →         a * b
-                                                + c
-                                            )
+return value, {"W": …, "b": …}          return value, {
+                                  →         "W": …,
+                                            "b": …,
+                                        }
+x = a * b + c                           x = (
+                                  →         a * b
+                                            + c
+                                        )
 """
 
 from __future__ import annotations
@@ -100,7 +100,11 @@ def _tuple(indent: str, head: str, text: str, items: list[str], tail: str) -> li
         if lines is not None and len(lines[0]) <= WIDTH:
             return lines
     inner = indent + _INDENT
-    return [f"{indent}{head}(", *(part for item in items for part in _laid_out(inner, "", item, ",", is_bare=False)), f"{indent}){tail}"]
+    return [
+        f"{indent}{head}(",
+        *(part for item in items for part in _laid_out(inner, "", item, ",", is_bare=False)),
+        f"{indent}){tail}",
+    ]
 
 
 def _bracket(indent: str, head: str, text: str, tail: str) -> list[str] | None:

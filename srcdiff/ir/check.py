@@ -82,6 +82,8 @@ class _Checker:
     def apply(self, stmt: Apply) -> None:
         style = stmt.op.style
         for what, got, wanted in (("targets", len(stmt.targets), _TARGETS), ("arguments", len(stmt.args), _ARGS)):
+            if what == "targets" and stmt.op.has_effect and got == 0:
+                continue  # what is done for its effect alone
             if style in wanted and got != wanted[style]:
                 raise self.fail(f"{stmt.op.key} has {got} {what}, not {wanted[style]}")
         self.bind(stmt.targets)

@@ -140,7 +140,7 @@ class Op:
     display     operand                           the operand      (makes a container: tuple, list, dict, record)
     unpack      a                                 (x, y), z = a    (pattern: nested tuples of ints, indices of targets; None: `_`)
     copy        a                                 a                (a new version of the same value; a plain assignment)
-    format      pieces                            an f-string      (args: Const strings and operands; pattern: (conversion, spec) each)
+    format      pieces                            an f-string      (args: strings and operands; pattern: (conversion, spec) each)
     index_add   b, index, v                       b[index] += v    a new version of array or list b
     index_set   b, index, v                       b[index] = v     likewise
     scatter_add b, index, v                       np.add.at(b, index, v)   likewise, repeated indices add up
@@ -267,7 +267,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of the emitted function: `style` is "positional", "positional_only", "keyword_only", "star" or "double_star"."""
+    """A parameter of the emitted function.
+
+    `style` is "positional", "positional_only", "keyword_only", "star" or "double_star".
+    """
 
     name: str
     var: Var
@@ -297,7 +300,7 @@ def const(value: Any) -> Const:
 
 ZERO, ONE, TWO = Const(0), Const(1), Const(2)
 __all__ = [
-    "BOOL", "FLOAT", "INT", "UNBOUND", "ONE", "TWO", "ZERO", "Apply", "Atom", "Block", "Branch", "Const", "DictDisplay", "End", "Exit", "Free",
-    "Function", "If", "Kind", "ListDisplay", "Loop", "Next", "Op", "Operand", "Origin", "Parameter", "Range", "RecordDisplay", "Ref", "Return",
-    "SliceOf", "Source", "Stmt", "Var", "Yield", "const",
+    "BOOL", "FLOAT", "INT", "ONE", "TWO", "UNBOUND", "ZERO", "Apply", "Atom", "Block", "Branch", "Const", "DictDisplay",
+    "End", "Exit", "Free", "Function", "If", "Kind", "ListDisplay", "Loop", "Next", "Op", "Operand", "Origin",
+    "Parameter", "Range", "RecordDisplay", "Ref", "Return", "SliceOf", "Source", "Stmt", "Var", "Yield", "const",
 ]  # fmt: skip

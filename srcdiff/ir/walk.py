@@ -8,6 +8,8 @@ Whatever reads or rewrites operands goes through here, so that a new sort of ope
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import (
@@ -78,9 +80,9 @@ def parts_of(operand: Operand) -> tuple[Operand, ...]:
 
 def operands_of(node: Stmt | End) -> tuple[Operand, ...]:
     """What a statement or the end of a block itself reads, without its blocks, in the order of evaluation."""
+    if type(node) is Apply:
+        return node.args if not node.kwargs else (*node.args, *(value for _, value in node.kwargs))
     match node:
-        case Apply(_, _, args, kwargs):
-            return args if not kwargs else (*args, *(value for _, value in kwargs))
         case If(cond) | Branch(cond):
             return (cond,)
         case Loop(sources, _, inits):
@@ -191,8 +193,11 @@ def map_operand(operand: Operand, rename: Rename) -> Operand:
 
 
 def map_operands(operands: tuple[Operand, ...], rename: Rename) -> tuple[Operand, ...]:
-    mapped = tuple(map_operand(operand, rename) for operand in operands)
-    return operands if all(a is b for a, b in zip(mapped, operands)) else mapped
+    mapped = tuple([map_operand(operand, rename) for operand in operands])
+    for a, b in zip(mapped, operands):
+        if a is not b:
+            return mapped
+    return operands
 
 
 def map_atom(atom: Atom, rename: Rename) -> Atom:
@@ -218,7 +223,7 @@ def map_stmt(stmt: Stmt, rename: Rename) -> Stmt:
     match stmt:
         case Apply(targets, op, args, kwargs, origin):
             new_args = map_operands(args, rename)
-            new_kwargs = tuple((name, map_operand(value, rename)) for name, value in kwargs)
+            new_kwargs = kwargs and tuple((name, map_operand(value, rename)) for name, value in kwargs)
             if new_args is args and all(a[1] is b[1] for a, b in zip(new_kwargs, kwargs)):
                 return stmt
             return Apply(targets, op, new_args, new_kwargs, origin)
@@ -265,3 +270,14 @@ def with_end(block: Block, replace: Callable[[End], Block | End]) -> Block:
     if isinstance(new, Block):
         return Block((*block.stmts, *new.stmts), new.end)
     return Block(block.stmts, new)
+
+
+def with_blocks(node: Any, change: Callable[[Block], Block]) -> Any:
+    """A statement or an end with its blocks changed."""
+    match node:
+        case If(_, then, orelse) | Branch(_, then, orelse):
+            return replace(node, then=change(then), orelse=change(orelse))
+        case Loop(body=body):
+            return replace(node, body=change(body))
+        case _:
+            return node

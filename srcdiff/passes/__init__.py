@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from srcdiff.ir.nodes import Function
+from srcdiff.passes.bound import drop_needless_tests
 from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
@@ -15,6 +16,7 @@ from srcdiff.passes.signs import place_signs
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
+    drop_needless_tests,  # that a name is bound, where something else reads it
     drop_dead_code,  # and what is left is read, so that counts of reads are true
     hoist,  # invariants before their loops
     multiply_by_inverses,  # an inverse that is there anyway, instead of solving again

@@ -48,11 +48,15 @@ _USERS_WIDTH, _USERS_DEPTH = 240, 24
 
 @dataclass(frozen=True)
 class Folded:
-    """A program without its folded statements; `conditionals` are the Ifs that print as `a if c else b`."""
+    """A program without its folded statements; `conditionals` are the Ifs that print as `a if c else b`.
+
+    `users` are variables that could be folded, were they not the user's.
+    """
 
     function: Function
     folds: Folds
     conditionals: frozenset[If]
+    users: frozenset[Var] = frozenset()
 
 
 def fold(placed: Placed, renamed: frozenset[Var] = frozenset()) -> Folded:
@@ -60,8 +64,9 @@ def fold(placed: Placed, renamed: frozenset[Var] = frozenset()) -> Folded:
     folding = _Folding(placed.ownership, renamed)
     folding.count(placed.function.body)
     folding.block(placed.function.body, 0)
-    body = _sweep(placed.function.body, folding.folds)
-    return Folded(replace(placed.function, body=body), folding.folds, frozenset(folding.conditionals))
+    body = _sweep(placed.function.body, folding)
+    users = frozenset(folding.users)
+    return Folded(replace(placed.function, body=body), folding.folds, frozenset(folding.conditionals), users)
 
 
 @dataclass(slots=True)
@@ -86,6 +91,7 @@ class _Folding:
     conditionals: set[If] = field(default_factory=set)
     uses: dict[Var, int] = field(default_factory=dict)
     expressions: dict[Var, _Expression] = field(default_factory=dict)
+    users: list[Var] = field(default_factory=list)
     position: int = 0
     loops: int = 0
     last_effect: int = -1
@@ -151,7 +157,12 @@ class _Folding:
                 self.last_write[site] = self.position
 
     def is_temporary(self, var: Var) -> bool:
-        return self.uses.get(var) == 1 and (not var.is_users or var in self.renamed)
+        if self.uses.get(var) != 1:
+            return False
+        if var.is_users and var not in self.renamed:
+            self.users.append(var)
+            return False
+        return True
 
     def bind(self, variables: Iterable[Var]) -> None:
         """Note names that are given again here: what reads an earlier value of that name had better not move past."""
@@ -349,7 +360,8 @@ def _width(operand: Operand) -> int:
 # ------------------------------------------------------------ the rest of the program
 
 
-def _sweep(block: Block, folds: Folds) -> Block:
+def _sweep(block: Block, folding: _Folding) -> Block:
+    folds = folding.folds
     stmts: list[Stmt] = []
     for stmt in block.stmts:
         match stmt:
@@ -358,16 +370,19 @@ def _sweep(block: Block, folds: Folds) -> Block:
                     stmts.append(stmt)
             case If(_, then, orelse, results):
                 if not any(result in folds for result in results):
-                    stmts.append(stmt if not (then.stmts or orelse.stmts) else _swept_if(stmt, folds))
+                    stmts.append(stmt if not (then.stmts or orelse.stmts) else _swept_if(stmt, folding))
             case Loop(body=body):
-                stmts.append(replace(stmt, body=_sweep(body, folds)))
+                stmts.append(replace(stmt, body=_sweep(body, folding)))
             case _:
                 raise InternalError(f"not a statement: {stmt!r}")
     end = block.end
     if isinstance(end, Branch):
-        end = Branch(end.cond, _sweep(end.then, folds), _sweep(end.orelse, folds))
+        end = Branch(end.cond, _sweep(end.then, folding), _sweep(end.orelse, folding))
     return Block(tuple(stmts), end)
 
 
-def _swept_if(stmt: If, folds: Folds) -> If:
-    return replace(stmt, then=_sweep(stmt.then, folds), orelse=_sweep(stmt.orelse, folds))
+def _swept_if(stmt: If, folding: _Folding) -> If:
+    swept = replace(stmt, then=_sweep(stmt.then, folding), orelse=_sweep(stmt.orelse, folding))
+    if stmt in folding.conditionals:
+        folding.conditionals.add(swept)
+    return swept

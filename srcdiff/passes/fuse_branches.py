@@ -90,13 +90,18 @@ class _Pair:
     stmt: If
     between: list[Apply] = field(default_factory=list)
     before: list[Stmt] = field(default_factory=list)
+    is_fused: bool = False
 
     @property
     def cond(self) -> Atom:
         return self.stmt.cond
 
     def statements(self) -> list[Stmt]:
-        return [*self.before, self.stmt, *self.between]
+        """The statements, with the pairs that have met in the arms fused as well."""
+        stmt = self.stmt
+        if self.is_fused:
+            stmt = replace(stmt, then=_block(stmt.then), orelse=_block(stmt.orelse))
+        return [*self.before, stmt, *self.between]
 
     def fuse(self, second: If) -> bool:
         """Take in a second If with the same condition; whether that was possible."""
@@ -110,6 +115,7 @@ class _Pair:
         self.before += moved[0]
         self.between = moved[1]
         self.stmt = If(self.stmt.cond, arms[0], arms[1], results, self.stmt.origin)
+        self.is_fused = True
         return True
 
     def moved(self, second: If) -> tuple[list[Apply], list[Apply]] | None:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from srcdiff.analysis.liveness import leaves_of
+from srcdiff.errors import InternalError
 from srcdiff.ir.kinds import is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.ops import ADD, SUB
@@ -25,16 +27,16 @@ _WIDTH = 70
 
 
 def merge_sums(folded: Folded) -> Folded:
-    chained = {stmt.targets[0] for stmt in statements_of(folded.function.body) if _is_sum(stmt)}
+    chained = [stmt.targets[0] for stmt in statements_of(folded.function.body) if _is_sum(stmt)]
     if not chained:
         return folded
-    merging = _Merging(dict(folded.folds), {var: 0 for var in chained})
+    merging = _Merging(dict(folded.folds), dict.fromkeys(chained, 0))
     merging.count(folded)
     body = merging.block(folded.function.body)
-    return Folded(replace(folded.function, body=body), merging.folds, folded.conditionals)
+    return replace(folded, function=replace(folded.function, body=body), folds=merging.folds)
 
 
-def _is_sum(stmt: Stmt) -> bool:
+def _is_sum(stmt: Stmt) -> TypeGuard[Apply]:
     """Whether a statement of ours adds to a number, or takes from it."""
     return (
         isinstance(stmt, Apply)
@@ -80,14 +82,15 @@ class _Merging:
         stmts: list[Stmt] = []
         for stmt in block.stmts:
             match stmt:
-                case Apply() if _is_sum(stmt):
-                    stmts.append(self.merged(stmts, stmt))
+                case Apply():
+                    stmts.append(self.merged(stmts, stmt) if _is_sum(stmt) else stmt)
                 case If(_, then, orelse):
-                    stmts.append(replace(stmt, then=self.block(then), orelse=self.block(orelse)) if stmt.results else stmt)
+                    is_plain = not then.stmts and not orelse.stmts
+                    stmts.append(stmt if is_plain else replace(stmt, then=self.block(then), orelse=self.block(orelse)))
                 case Loop(body=body):
                     stmts.append(replace(stmt, body=self.block(body)))
                 case _:
-                    stmts.append(stmt)
+                    raise InternalError(f"not a statement: {stmt!r}")
         end = block.end
         if isinstance(end, Branch):
             end = Branch(end.cond, self.block(end.then), self.block(end.orelse))
@@ -118,7 +121,6 @@ class _Merging:
             stmt = stmts[place]
             if not _is_sum(stmt):
                 return None
-            assert isinstance(stmt, Apply)
             if stmt.targets[0] is base:
                 is_free = between.isdisjoint(leaf.hint for leaf in leaves_of(stmt.args, self.folds))
                 return place if is_free and self.uses.get(base) == 1 else None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Exit, Free, Function, If, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.walk import map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
 from srcdiff.passes.augment import augmentable, augmented
@@ -50,7 +51,7 @@ class _Reads:
                     self.loops += 1
                     self.block(body, self.loops)
                 case _:
-                    pass
+                    raise InternalError(f"not a statement: {stmt!r}")
         self.end(block.end, loop)
 
     def end(self, end: End, loop: int) -> None:

@@ -345,6 +345,10 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
             return [f"{path} is None"]
         case Known(str() | bytes() as value, path):
             return [f"{path} == {value!r}"]
+        case Known(types.FunctionType() as value, path) if not value.__closure__ and not value.__defaults__ and not value.__kwdefaults__:
+            name = f"known_{len(known)}"
+            known[name] = value.__code__
+            return [f"{path}.__code__ is {name}"]
         case Known(value, path):
             name = f"known_{len(known)}"
             known[name] = value

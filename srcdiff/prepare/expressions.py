@@ -102,6 +102,8 @@ def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
                 raise low.refuse(KindError, value.reason, node, instead="give it one kind on every path.")
             if isinstance(value, Const) and value.value is UNBOUND:
                 raise low.refuse(KindError, f"`{name}` is read before it is bound", node)
+            if isinstance(value, Var) and value in low.unsure:
+                low.builder.apply_all(ops.BOUND, (value,), kind=())
             return value
         if name in frame.locals:
             raise low.refuse(KindError, f"`{name}` is read before it is bound", node)
@@ -166,6 +168,8 @@ def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Val
         if op.text == "%" and kind_of(a) == Opaque("str"):
             return low.builder.apply(op, (a, b), kind=Opaque("str"))
         bad = a if isinstance(kind_of(a), Opaque) else b
+        if op in (ops.EQ, ops.NE) and isinstance(bad, Const) and isinstance(kind_of(b if bad is a else a), Number):
+            return Const(op is ops.NE)
         raise low.refuse(KindError, f"`{op.text}` is given a value that is neither number nor array ({_spoken(bad)})", node)
     return low.builder.apply(op, (a, b))
 
@@ -390,7 +394,8 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             return low.builder.apply(_ARRAY_ATTRIBUTES[name], (owner,))
         sample = kind.type if isinstance(kind, Number) else "array"
         if not hasattr({"float": 0.0, "int": 0, "bool": False, "complex": 0j}.get(sample, np.empty(0)), name):
-            raise low.refuse(KindError, f"{spoken_kind(kind)} has no attribute `.{name}`", node)
+            what = "an array" if isinstance(kind, Array) and kind.dims != () else spoken_kind(kind)
+            raise low.refuse(KindError, f"{what} has no attribute `.{name}`", node)
         return Method(owner, name)
     if isinstance(kind, (ListOf, Opaque)):
         return Method(owner, name)

@@ -49,6 +49,7 @@ class Lowering:
     depth: int = 0
     loops: list[Any] = field(default_factory=list)
     node: ast.AST | None = None
+    unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places
@@ -158,6 +159,8 @@ class Joiner:
         if kind is None or isinstance(a, Ref) or isinstance(b, Ref):
             return Poison(f"`{hint}` is {_spoken(a)} on one path and {_spoken(b)} on another")
         result = Var(hint, kind, is_users)
+        if any(is_free) or any(isinstance(x, Var) and x in self.low.unsure for x in (a, b)):
+            self.low.unsure.add(result)
         self.results.append(result)
         self.yields[0].append(a)
         self.yields[1].append(b)
@@ -215,7 +218,7 @@ class Joiner:
 
 def _spoken(value: Any) -> str:
     if isinstance(value, Const):
-        return "None" if value.value is None else f"`{value.value!r}`"
+        return "None" if value.value is None else repr(value.value)
     if isinstance(value, Ref):
         return f"`{value.text}`"
     return spoken_kind(value.kind)

@@ -285,7 +285,7 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
         values = [table.get(key) for _, table, _ in arms]
         if all(v is before or (v is not None and before is not None and v.atom == before.atom) for v in values) or all(v is None for v in values):
             continue
-        if all(v is not None and v.atom == values[0].atom and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
+        if all(v is not None and _is_same_atom(v.atom, values[0].atom) and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
             changed.append((key, values[0]))  # type: ignore[arg-type]
             continue
         parts = []
@@ -305,6 +305,10 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
         return None
     blocks = [Block(tuple(inner.stmts), Yield(tuple(y))) for (inner, _, _), y in zip(arms, yields)]
     return If(cond, blocks[0], blocks[1], tuple(results), b.origin)
+
+
+def _is_same_atom(a: Any, b: Any) -> bool:
+    return a == b or (isinstance(a, Const) and isinstance(b, Const) and isinstance(a.value, (int, float)) and bool(a.value == b.value))
 
 
 def _bar_kind(kind: Any) -> Any:

@@ -67,6 +67,7 @@ class Algebra:
         self.relations: dict[int, tuple[int, Poly]] = {}  # indeterminate r → (q, p): r**q = p
         self.exponents: dict[int, Quotient] = {}  # indeterminate → u where it is exp(u)
         self.logarithms: dict[int, Quotient] = {}  # indeterminate → u where it is log|u|
+        self.sums: dict[int, Any] = {}  # indeterminate → the known sum that it stands for
         self.divisors: list[Poly] = []
         self.divisor_number: dict[Any, int] = {}
         self.functions: dict[str, list[tuple[list[Any], list[Quotient], int]]] = {}
@@ -155,12 +156,39 @@ class Algebra:
         return self.divisor_number[key]
 
     def is_zero(self, a: Quotient) -> bool:
-        num = a.num
+        """Whether the numerator vanishes; while it does not, known sums are replaced by what they are, outermost first."""
+        num = self.reduced(a.num)
+        while num:
+            within = {i for m in num for i, _ in exponents_of(m)} & self.sums.keys()
+            if not within:
+                return False
+            num = self.reduced(self.with_definition(num, max(within, key=lambda i: self.opaque.rank(self.sums[i]))))
+        return True
+
+    def reduced(self, num: Poly) -> Poly:
         for index in sorted(self.relations, reverse=True):
             if not num:
                 break
             num = self.reduce(num, index)
-        return not num
+        return num
+
+    def with_definition(self, num: Poly, index: int) -> Poly:
+        """A numerator in which an indeterminate is replaced by the sum that it stands for, times a power of its divisors."""
+        known = self.sums[index]
+        definition = self.total(self.parts(known, known))
+        below: Poly = {0: 1}
+        for number, e in definition.den:
+            below = self.times(below, self.to_power(self.divisors[number], e))
+        by_power: dict[int, Poly] = {}
+        for m, c in num.items():
+            e = dict(exponents_of(m)).get(index, 0)
+            by_power.setdefault(e, {})[m - (e << (BITS * index))] = c
+        lowest, highest = min(0, *by_power), max(0, *by_power)
+        out: Poly = {}
+        for e, part in by_power.items():
+            scale = self.times(self.to_power(definition.num, e - lowest), self.to_power(below, highest - e))
+            add_to(out, self.times(part, scale))
+        return out
 
     def reduce(self, num: Poly, index: int) -> Poly:
         """Replace r**q by what it equals, in a numerator (which may be multiplied by a power of that)."""
@@ -232,9 +260,7 @@ class Algebra:
         if expr.is_Rational:
             return Quotient({0: _number(expr)} if expr else {})
         if expr.is_Add:
-            found, rest = self.opaque.split(expr) if len(self.opaque) else ([], expr)
-            parts = [self.of_known_sum(factor, known) for factor, known in found]
-            return self.total(parts + [self.quotient(a) for a in sympy.Add.make_args(rest)])
+            return self.total(self.parts(expr))
         if expr.is_Mul:
             out = Quotient({0: 1})
             for a in expr.args:
@@ -252,8 +278,16 @@ class Algebra:
             return Quotient({0: Fraction(float(expr))} if expr else {})
         return self.convert_function(expr)
 
+    def parts(self, total: Expr, other_than: Expr | None = None) -> list[Quotient]:
+        """The addends of a sum, those that make up a known sum as that."""
+        found, rest = self.opaque.split(total, other_than) if len(self.opaque) else ([], total)
+        return [self.of_known_sum(factor, known) for factor, known in found] + [
+            self.quotient(a) for a in sympy.Add.make_args(rest)
+        ]
+
     def of_known_sum(self, factor: Any, known: Expr) -> Quotient:
         index = self.indeterminate(known, self.piece.value(known))
+        self.sums[index] = known
         return Quotient({1 << (BITS * index): _number(factor)})
 
     def convert_power(self, base: Expr, exponent: Expr) -> Quotient:

@@ -18,14 +18,15 @@ class Sums:
 
     def __init__(self, sums: Iterable[Expr] = ()) -> None:
         self._by_term: dict[Any, list[tuple[Any, dict[Any, Any]]]] = {}
-        self._count = 0
+        self._ranks: dict[Any, int] = {}
+        heights: dict[Any, int] = {}
         seen: set[Any] = set()
         for whole in sums:
             primitive = whole.primitive()[1]
             if primitive in seen or -primitive in seen:
                 continue
             seen.add(primitive)
-            self._count += 1
+            self._ranks[primitive] = _nesting(primitive, heights)
             terms = dict(primitive.as_coefficients_dict())
             for term in terms:
                 self._by_term.setdefault(term, []).append((primitive, terms))
@@ -33,16 +34,20 @@ class Sums:
             known.sort(key=lambda item: -len(item[1]))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._ranks)
 
-    def split(self, total: Expr) -> tuple[list[tuple[Any, Expr]], Expr]:
+    def rank(self, known: Expr) -> int:
+        """Higher for sums that contain others."""
+        return self._ranks[known]
+
+    def split(self, total: Expr, other_than: Expr | None = None) -> tuple[list[tuple[Any, Expr]], Expr]:
         """((factor, known sum), …) and the rest, which add up to `total`; larger sums are taken first."""
         terms = dict(total.as_coefficients_dict())
         found: list[tuple[Any, Expr]] = []
         candidates = {id(known): known for term in terms for known in self._by_term.get(term, ())}
         for primitive, parts in sorted(candidates.values(), key=lambda item: -len(item[1])):
             first = next(iter(parts))
-            if len(parts) > len(terms) or first not in terms:
+            if primitive is other_than or len(parts) > len(terms) or first not in terms:
                 continue
             factor = terms[first] / parts[first]
             if all(terms.get(t) == factor * c for t, c in parts.items()):
@@ -52,3 +57,11 @@ class Sums:
         if not found:
             return [], total
         return found, sympy.Add(*[c * t for t, c in terms.items()])
+
+
+def _nesting(expr: Expr, heights: dict[Any, int]) -> int:
+    """How many sums are nested in an expression at most."""
+    found = heights.get(expr)
+    if found is None:
+        found = heights[expr] = max((_nesting(a, heights) for a in expr.args), default=0) + bool(expr.is_Add)
+    return found
