@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, Unknown, is_differentiable
 from srcdiff.ir.nodes import Apply, Block, If, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
@@ -36,7 +38,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
             if op.text in ("is", "in", "is not", "not in", "and", "or", "not"):
                 return
             if rule is None or rule.sort == "nondifferentiable":
-                if op.text in ("np.array", "list", "sum"):
+                if op.text in ("np.array", "list", "sum") or (isinstance(op.fn, type) and issubclass(op.fn, np.floating)):
                     yield args[0]
                 return
             names = list(rule.signature.parameters) if rule.signature is not None else []

@@ -72,8 +72,13 @@ class Statements:
             elif is_new and self.with_comments:
                 out.append(self.comment(stmt.origin))
             out += lines
+        origin = self.origin_of(operands_of(block.end))
         lines = self.end(block.end, into, in_loop)
-        self.note(lines, self.origin_of(operands_of(block.end)))
+        self.note(lines, origin)
+        is_new = _is_reverse(origin) and not _same_line(origin, self.said) and not isinstance(block.end, (Branch, Return))
+        if lines and is_new and self.with_comments:
+            self.said = origin
+            out.append(self.comment(origin))
         return out + lines
 
     def note(self, lines: list[ast.stmt], origin: Origin | None) -> None:

@@ -141,6 +141,24 @@ def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value) -
     return result
 
 
+def as_scalar(low: Lowering, cls: type, value: Value, node: ast.AST) -> Value:
+    """`np.float64(x)`, `np.float32(x)`: x as a scalar or array of that dtype."""
+    if isinstance(value, (ListRef, tuple)):
+        value = _array(low, (value,), {}, node)
+    name = np.dtype(cls).name
+    kind = kind_of(low.atom(value))
+    if not isinstance(kind, (Number, Array)):
+        raise low.refuse(KindError, f"`np.{name}` is given a value that is neither number nor array", node)
+    dims = kind.dims if isinstance(kind, Array) else ()
+    return low.builder.apply(Op(f"np.{name}", "call", f"np.{name}", cls), (low.atom(value),), kind=Array(name, dims), hint=name)
+
+
+def _asarray(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    if args and isinstance(args[0], (ListRef, tuple)):
+        return _array(low, args, kwargs, node)
+    return calls.call_primitive(low, _rule(low, np.asarray, node), args, kwargs, node)
+
+
 def _product(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     start = kwargs.get("start", Const(1))
     items = expressions.known_items(low, args[0])
@@ -404,7 +422,7 @@ HANDLERS: dict[Any, Handler] = {
     len: _len, range: _iterable("range"), zip: _iterable("zip"), enumerate: _iterable("enumerate"), reversed: _iterable("reversed"),
     list: _sequence_of("list"), tuple: _sequence_of("tuple"), dict: _dict, sum: _sum, min: _extreme("min"), max: _extreme("max"),
     any: _every(False), all: _every(True), print: _print, isinstance: _isinstance, float: _float, int: _int, bool: _bool, str: _str, repr: _str,
-    math.fsum: _sum, math.prod: _product, math.frexp: _frexp, np.array: _array, np.shape: _shape, np.size: _size, np.ndim: _ndim,
+    math.fsum: _sum, math.prod: _product, math.frexp: _frexp, np.array: _array, np.asarray: _asarray, np.asanyarray: _asarray, np.ascontiguousarray: _asarray, np.shape: _shape, np.size: _size, np.ndim: _ndim,
 }  # fmt: skip
 
 

@@ -236,6 +236,8 @@ def bind_arguments(
 
 
 def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if issubclass(cls, np.generic) and len(args) == 1 and not kwargs:
+        return builtin_calls.as_scalar(low, cls, args[0], node)
     if cls.__module__ in ("builtins", "functools", "itertools", "operator", "collections"):
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise low.refuse(NoRule, f"no derivative rule for `{name}`", node, instead="write it as a loop or a comprehension.")
@@ -280,7 +282,7 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
     if rule.fn is np.transpose and len(args) == 1 and not kwargs and is_atom(args[0]):
         return low.builder.apply(ops.TRANSPOSE, (args[0],))
     op = ops.call_op(rule.fn, rule.name)
-    args = tuple(_arrays(low, a, node) for a in args)
+    args, kwargs = _as_arrays(low, rule, args, kwargs, node)
     operands = tuple(_operand(low, a, node) for a in args)
     named = tuple((k, _operand(low, v, node)) for k, v in kwargs.items())
     targets = low.builder.apply_all(op, operands, named)
@@ -317,6 +319,27 @@ for _name in ("slogdet", "eigh", "eig", "qr", "svd"):
     _cls = getattr(getattr(np.linalg, "_linalg", None), {"slogdet": "SlogdetResult", "eigh": "EighResult", "eig": "EigResult", "qr": "QRResult", "svd": "SVDResult"}[_name], None)
     if _cls is not None:
         RESULT_FIELDS[getattr(np.linalg, _name)] = _cls
+
+
+TAKE_SEQUENCES = {
+    np.stack, np.concatenate, np.vstack, np.hstack, np.dstack, np.column_stack, np.broadcast_arrays, np.einsum, np.select, np.choose, np.meshgrid,
+    np.linalg.multi_dot, np.ix_, np.lexsort,
+}  # fmt: skip
+
+
+def _as_arrays(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """Lists where the function takes arrays become arrays, as NumPy has it."""
+    if rule.fn in TAKE_SEQUENCES:
+        return tuple(_arrays(low, a, node) for a in args), kwargs
+    names = list(rule.signature.parameters) if rule.signature is not None else []
+    every = rule.sort == "elementwise" or not names
+
+    def made(name: str, value: Value) -> Value:
+        is_list = isinstance(value, ListRef) or (isinstance(value, tuple) and rule.sort == "elementwise")
+        return call_numpy(low, np.array, (value,), {}, node) if is_list and (every or name in rule.wrt or name == names[0]) else value
+
+    positional = tuple(made(names[i] if i < len(names) else "", a) for i, a in enumerate(args))
+    return positional, {k: made(k, v) for k, v in kwargs.items()}
 
 
 def _arrays(low: Lowering, value: Value, node: ast.AST) -> Value:

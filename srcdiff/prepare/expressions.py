@@ -221,6 +221,7 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
         x, y = low.items(a), low.items(b)
         if x is not None and y is not None:
             return low.new_list(x + y)
+        return low.new_list(low.builder.apply(ops.ADD, (low.operand(a), low.operand(b)), hint="items"))
     if op is ops.MUL:
         for x, n in ((a, b), (b, a)):
             if isinstance(n, Const) and isinstance(n.value, int):
@@ -228,6 +229,8 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
                     return x * n.value
                 if isinstance(x, ListRef) and low.items(x) is not None:
                     return low.new_list(low.items(x) * n.value)  # type: ignore[operator]
+            if isinstance(x, ListRef) and is_atom(n) and kind_of(n) == Number("int"):
+                return low.new_list(low.builder.apply(ops.MUL, (low.operand(x), n), hint="items"))
     if op in (ops.IS, ops.IS_NOT):
         same = _is_same(a, b)
         if same is not None:

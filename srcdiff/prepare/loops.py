@@ -276,12 +276,12 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     can_return = has_jump(node.body, (ast.Return,))
     breaks = has_jump(node.body, (ast.Break,))
     if can_return:
-        low.frame.vars.setdefault(RETURNED, Const(False))
-        low.frame.vars.setdefault(RESULT, Const(UNBOUND))
+        low.frame.vars[RETURNED], low.frame.vars[RESULT] = Const(False), Const(UNBOUND)
         names |= {RETURNED: None, RESULT: None}
     if node.orelse and breaks:
-        low.frame.vars[BROKE] = Const(False)
-        names[BROKE] = None
+        broke = f"{BROKE}{next(low.serial)}"
+        low.frame.vars[broke] = Const(False)
+        names[broke] = None
     # A value that the builder knows stays known; what it makes in vain is cut off again.
     entry, count, known = low.snapshot(), len(low.builder.stmts), dict(low.builder.known)
     attempt = Attempt({}, {}, {}, {}, {})
@@ -300,7 +300,7 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     if can_return:
         tail = lambda: _after_return(low, node, rest)  # noqa: E731
     if node.orelse:
-        return _after_else(low, node, breaks, tail or rest)
+        return _after_else(low, node, broke if breaks else None, tail or rest)
     return tail() if tail is not None else None
 
 
@@ -323,10 +323,10 @@ def _after_return(low: Lowering, node: ast.stmt, rest: Callable[[], Any]) -> Any
     return statements.Fork(returned, (first, then), (second, orelse), low.origin(node))
 
 
-def _after_else(low: Lowering, node: ast.For | ast.While, breaks: bool, rest: Callable[[], Any]) -> Any:
-    if not breaks:
+def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest: Callable[[], Any]) -> Any:
+    if name is None:
         return statements.lower_stmts(low, node.orelse, rest)
-    broke = low.frame.vars[BROKE]
+    broke = low.frame.vars.pop(name)
     before, outer = low.snapshot(), low.builder
     jumps = has_jump(node.orelse)
     arms = []
@@ -359,7 +359,8 @@ def _lower_once(low: Lowering, node: ast.For | ast.While, iterable: Value, names
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
     inner = outer.inside()
     low.builder = inner
-    low.loops.append(Context({"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low)}))
+    broke = next((n for n in names if n.startswith(BROKE)), None)
+    low.loops.append(Context({"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low, broke)}))
     head_store = dict(low.store)
     if isinstance(node, ast.While):
         tree = _while_body(low, node)
@@ -390,9 +391,9 @@ def _returning(low: Lowering, value: Value) -> Any:
     return statements.leaf(low, "break")
 
 
-def _breaking(low: Lowering) -> Any:
-    if BROKE in low.frame.vars:
-        low.frame.vars[BROKE] = Const(True)
+def _breaking(low: Lowering, broke: str | None) -> Any:
+    if broke is not None:
+        low.frame.vars[broke] = Const(True)
     return statements.leaf(low, "break")
 
 

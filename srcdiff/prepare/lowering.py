@@ -252,6 +252,8 @@ def join_arms(low: Lowering, cond: Any, then: Arm, orelse: Arm, before: Snapshot
     names: dict[str, Value] = {}
     unbound = Const(UNBOUND)
     for name in {**then.state[0], **orelse.state[0]}:
+        if name.startswith("<") and (name not in then.state[0] or name not in orelse.state[0]):
+            continue  # a name of ours, whose use is over
         a, b = then.state[0].get(name, unbound), orelse.state[0].get(name, unbound)
         names[name] = joiner.values(a, b, name.strip("<>"), not name.startswith("<"))
     store: Store = {}

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule
+from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, Kind, Length, ListOf, Number, Opaque, TupleOf, Unknown, combine, is_one, opaque
+from srcdiff.ir.kinds import Array, Dim, Kind, Length, ListOf, Number, Opaque, TupleOf, Unknown, combine, is_one, join, opaque
 from srcdiff.ir.nodes import Const, DictDisplay, Free, ListDisplay, Op, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.rules.registry import Rule, Shaped, rule_for
 from srcdiff.rules.shapes import Shape, broadcast
@@ -40,8 +40,6 @@ def kind_of(operand: Operand) -> Kind:
 
 
 def _list_kind(items: tuple[Operand, ...]) -> Kind:
-    from srcdiff.ir.kinds import join
-
     joined: Kind | None = kind_of(items[0]) if items else None
     for item in items[1:]:
         joined = None if joined is None else join(joined, kind_of(item))
@@ -83,6 +81,8 @@ def _operator(op: Op, args: tuple[Operand, ...]) -> Kind:
         return kinds[0] if kinds[0] == kinds[1] else Number("bool")
     if any(isinstance(k, Unknown) for k in kinds):
         return Unknown()
+    if any(isinstance(k, ListOf) for k in kinds):
+        return _list_operator(op, args, kinds)
     if all(isinstance(k, Number) for k in kinds):
         return _number_operator(op, args, kinds)  # type: ignore[arg-type]
     if all(isinstance(k, (Opaque, TupleOf)) for k in kinds):
@@ -92,6 +92,24 @@ def _operator(op: Op, args: tuple[Operand, ...]) -> Kind:
         assert not isinstance(product, tuple)
         return product
     return elementwise_kind(op.fn, args)
+
+
+def _list_operator(op: Op, args: tuple[Operand, ...], kinds: list[Kind]) -> Kind:
+    """`xs + ys` and `xs * n` of lists; beside an array a list is one."""
+    first, second = kinds
+    if op is ops.MUL:
+        for i, kind in enumerate(kinds):
+            other = kinds[1 - i]
+            if isinstance(kind, ListOf) and isinstance(other, Number) and other.type == "int":
+                n = length_of(args[1 - i])
+                return ListOf(kind.item, opaque() if n is None else combine("*", kind.length, n))
+    if op is ops.ADD and isinstance(first, ListOf) and isinstance(second, ListOf):
+        item = join(first.item, second.item)
+        if item is not None:
+            return ListOf(item, combine("+", first.length, second.length))
+    if any(isinstance(k, Array) for k in kinds):
+        return elementwise_kind(op.fn, args)
+    raise KindError(f"`{op.text}` is given a list whose length the run decides", instead="use an array, or a loop.")
 
 
 def _number_operator(op: Op, args: tuple[Operand, ...], kinds: list[Number]) -> Kind:
@@ -355,7 +373,12 @@ def _call(op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], 
     if _has_unknown(viewed):
         return Unknown()
     first = _positional_only(rule.shape)
-    result = rule.shape(*[viewed[n] for n in first if n in viewed], **{n: v for n, v in viewed.items() if n not in first})
+    try:
+        result = rule.shape(*[viewed[n] for n in first if n in viewed], **{n: v for n, v in viewed.items() if n not in first})
+    except SrcdiffError:
+        raise
+    except Exception as error:  # what a shape function was not written for is refused
+        raise KindError(f"`{rule.name}` does not take these arguments ({type(error).__name__}: {error})") from error
     if isinstance(result, list):
         dtype = dtype_of(rule, viewed)
         return tuple(_result_kind(part, dtype) for part in result)
@@ -450,6 +473,13 @@ def elementwise_kind(fn: Callable[..., Any] | None, args: tuple[Operand, ...]) -
     if not all(isinstance(k, (Number, Array)) for k in kinds):
         bad = next(k for k in kinds if not isinstance(k, (Number, Array)))
         raise KindError(f"`{getattr(fn, '__name__', fn)}` is given a value that is neither number nor array: {bad}")
+    if fn in (min, max):
+        joined: Kind | None = kinds[0]
+        for kind in kinds[1:]:
+            joined = None if joined is None else join(joined, kind)
+        if joined is None:
+            raise KindError(f"`{fn.__name__}` is given values of kinds that cannot be compared")
+        return Number(joined.type) if isinstance(joined, Number) else joined
     dims = broadcast(*[k.dims if isinstance(k, Array) and k.dims is not None else () for k in kinds])
     dtype = _sampled(fn, kinds)
     return Number(dtype[3:]) if dtype.startswith("py:") else Array(dtype, dims)

@@ -135,6 +135,22 @@ def _mapped(b: Builder, sources: tuple[Source, ...], kind: ListOf, item: Any) ->
     return result
 
 
+def parts_of_joined(joined: Var, y_bar: Staged, b: Builder) -> Staged:
+    """The adjoint of a list of arrays that were joined along their first axis: the part of each."""
+    kind = joined.kind
+    assert isinstance(kind, ListOf)
+    array = owned(y_bar)
+    inner = b.inside()
+    item, items, offset = Var("item", kind.item), Var(f"{joined.hint}_bar", kind), Var("start", Number("int"))
+    first = b.apply(ops.DISPLAY, (ListDisplay(()),), kind=ListOf(kind.item, 0), hint=items.hint)
+    stop = inner.apply(ops.ADD, (offset, inner.apply(ops.LEN, (item,))), hint="stop")
+    part = inner.apply(ops.ITEM, (array.atom, SliceOf(offset, stop, Const(None))), kind=kind.item, hint="part")
+    after = inner.apply(ops.APPEND, (items, part), kind=kind, hint=items.hint)
+    result, end = Var(items.hint, kind), Var("start", Number("int"))
+    b.add(Loop((Source(item, joined),), (items, offset), (first, Const(0)), Block(tuple(inner.stmts), Next((after, stop))), (result, end), b.origin))
+    return Staged(b, result)
+
+
 def zero(var: Var, b: Builder) -> Staged:
     """The adjoint of a value that nothing has added to."""
     kind = var.kind

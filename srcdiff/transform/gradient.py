@@ -313,13 +313,21 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
 def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
     bar = adjoints.get(var)
     if bar is None:
-        return zero(var, b).atom
+        return _scalar(zero(var, b).atom, var, b)
     value = full(Staged(b, bar.atom, bar.dims, bar.like), var)
     kind, wanted = value.kind, var.kind
     if isinstance(wanted, Array) and isinstance(kind, Array) and kind.dtype != wanted.dtype and kind.dims != ():
         ref = Ref(getattr(np, wanted.dtype), f"np.{wanted.dtype}")
         return b.apply(ASTYPE, (value.atom, ref), kind=Array(wanted.dtype, kind.dims))
-    return value.atom
+    return _scalar(value.atom, var, b)
+
+
+def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
+    """A constant in the dtype of a NumPy scalar that is no float64."""
+    kind = var.kind
+    if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):
+        return atom
+    return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
 
 
 __all__ = ["Free", "KindError", "ListOf", "dims_of", "gradient", "materialise", "pullback", "value_function"]

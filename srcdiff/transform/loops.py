@@ -131,8 +131,7 @@ def _body(
         key_var = loop.params[key] if isinstance(key, int) else key
         tail = table.get(key_var)
         if tail is None:
-            of = key_var
-            tail = zero(of, inner)
+            tail = zero(head, inner)
         if tail.atom is head:
             built.unchanged.add(key)
         elif isinstance(key, int) and incoming[key] is None and isinstance(tail.atom, Const) and tail.atom.value == 0.0 and not _reads(inner.stmts, head):

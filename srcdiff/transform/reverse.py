@@ -27,7 +27,7 @@ from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.staging import Staged, dims_of, lift, materialise, staged_argument, unbroadcast
-from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, zero
+from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, parts_of_joined, zero
 
 
 class Reverser:
@@ -143,9 +143,17 @@ class Reverser:
 
     def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
         rule = rule_for(stmt.op.fn)
+        if stmt.op.style == "binary" and isinstance(stmt.targets[0].kind, ListOf):
+            raise NoRule(f"no derivative rule for `{stmt.op.text}` of a list whose length the run decides", instead="build the list with append.")
         if rule is None:
             if stmt.op.text == "np.array":
                 self._array(stmt, bars[0], adjoints, b)
+                return
+            if isinstance(stmt.op.fn, type) and issubclass(stmt.op.fn, np.floating):
+                kind = kind_of(stmt.args[0])
+                value = bars[0]
+                if value is not None:
+                    self.give(adjoints, stmt.args[0], value.astype(kind.dtype) if isinstance(kind, Array) else value, b)
                 return
             if stmt.op.fn is sum and bars[0] is not None:
                 kind = kind_of(stmt.args[0])
@@ -205,6 +213,10 @@ class Reverser:
         if not (isinstance(operand, Var) and isinstance(operand.kind, ListOf)):
             return None
         axis = bound.get("axis", Const(0))
+        item = operand.kind.item
+        ndim = item.ndim if isinstance(item, Array) else 0
+        if rule.fn in (np.concatenate, np.hstack, np.vstack) and axis == Const(0) and (rule.fn is not np.hstack or ndim == 1):
+            return y_bar if rule.fn is np.vstack and ndim == 1 else parts_of_joined(operand, y_bar, b)
         if rule.fn is not np.stack or not isinstance(axis, Const):
             raise NoRule(f"no derivative rule for `{rule.name}` of a list whose length the run decides", instead="use np.stack.")
         return y_bar if axis.value == 0 else np.moveaxis(y_bar, axis.value, 0)  # type: ignore[type-var]

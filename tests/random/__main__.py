@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import time
 from collections import Counter
 from typing import Any
 
@@ -18,8 +19,9 @@ from tests.random.writing import write
 
 def label(outcome: Outcome) -> str:
     """The kind of an outcome: its reason without names and numbers."""
-    reason = re.sub(r"`[^`]*`|'[^']*'", "…", outcome.reason) if outcome.sort == "refused" else outcome.reason
-    return f"{outcome.sort}: {re.sub(r'-?[0-9.]+e?-?[0-9]*(?!py)', '#', reason.split(':')[0] if outcome.sort == 'wrong' else reason)[:110]}"
+    reason = outcome.reason.split(":")[0] if outcome.sort == "wrong" else outcome.reason
+    reason = re.sub(r"`[^`]*`|'[^']*'|<srcdiff[^>]*>:[0-9]+|in f: \w+", "…", reason)
+    return f"{outcome.sort}: {re.sub(r'-?[0-9.]+e?-?[0-9]*(?!py)', '#', reason)[:110]}"
 
 
 def main() -> int:
@@ -42,6 +44,8 @@ def main() -> int:
         if not (outcome.is_failure or outcome.sort == "refused"):
             continue
         kinds[label(outcome)] += 1
+        if kinds[label(outcome)] == 1:
+            print(f"seed {seed}: {label(outcome)}", flush=True)
         if kinds[label(outcome)] <= options.each and (outcome.is_failure or options.refusals):
             show(seed, program, outcome)
     print("\n".join(f"{count:6} {sort}" for sort, count in tally.most_common()))
@@ -52,8 +56,10 @@ def main() -> int:
 def show(seed: int, program: Program, outcome: Outcome) -> None:
     wanted = label(outcome)
 
+    deadline = time.monotonic() + 60
+
     def fails(smaller: Program) -> bool:
-        return label(check(smaller)) == wanted
+        return time.monotonic() < deadline and label(check(smaller)) == wanted
 
     small = shrink(program, fails)
     text: Any = small.text[small.text.index("def f(") :]

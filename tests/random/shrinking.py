@@ -51,7 +51,7 @@ def _smaller(module: ast.Module) -> Iterator[ast.Module]:
                     yield _without_else(module, path)
     for n, node in enumerate(_expressions(f)):
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
+            if child is not getattr(node, "func", None) and isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
                 yield _with_expression(module, n, child)
     for n, statement in enumerate(module.body):
         if statement is not f and not isinstance(statement, (ast.Import, ast.ImportFrom)):
