@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class Gradient:
         self._task = _shifted(task, len(self._bound))
         self._options = task
         self._lives: list[Live] = []
+        self._lock = threading.Lock()
         self._pairs: list[tuple[Callable[..., bool], Callable[..., Any]]] = []
         self.primal = f
         functools.update_wrapper(self, f, updated=())
@@ -58,14 +60,22 @@ class Gradient:
         return self._first_call(args, kwargs)
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        live = _compiler().find_or_compile(self._f, self._task, args, kwargs)
-        self._lives.append(live)
-        self._pairs = [*self._pairs, (live.guard, live.functions[0])]
+        live = self._added(_compiler().find_or_compile(self._f, self._task, args, kwargs))
         try:
             return live.functions[0](*args, **kwargs)
         except Exception as error:
             _compiler().annotate(error, live)
             raise
+
+    def _added(self, live: Live) -> Live:
+        """The variant for later calls; of several threads that come with the same one, the first adds it."""
+        with self._lock:
+            known = next((x for x in self._lives if x.variant is live.variant), None)
+            if known is not None:
+                return known
+            self._lives.append(live)
+            self._pairs = [*self._pairs, (live.guard, live.functions[0])]
+            return live
 
     def _note(self, error: BaseException, fn: Callable[..., Any]) -> None:
         for live in self._lives:
@@ -317,7 +327,7 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
     return seed.astype(dtype, copy=False)[()]
 
 
-class _Seeds(dict[str, Any]):
+class _Seeds(dict[Any, Any]):
     """The adjoint of a dict or of an object: by key and by attribute."""
 
     __getattr__ = dict.__getitem__

@@ -69,7 +69,7 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
                 program = step(program)
                 check(program)
             emitted.append(emit(program, scope, comments=task.comments))
-    guard = emit_guard(source, structures, primal.requirements, facts)
+    guard = emit_guard(source, structures, primal.requirements, facts, primal.holders)
     return Variant(programs[0].name, tuple(emitted), guard, result)
 
 

@@ -19,10 +19,14 @@ _AXIS = re.compile(r"^(.*)\.shape\[(\d+)\]$")
 
 
 def emit_guard(
-    source: FunctionSource, structures: Mapping[str, Structure], requirements: Mapping[str, Any], facts: Mapping[str, bool]
+    source: FunctionSource,
+    structures: Mapping[str, Structure],
+    requirements: Mapping[str, Any],
+    facts: Mapping[str, bool],
+    holders: Mapping[str, Any],
 ) -> Emitted:
-    """The guard's source; requirements are further tests, and the structures of globals and cells."""
-    known: dict[str, Any] = {}
+    """The guard's source; requirements are further tests, and the structures of globals and cells, reached through holders."""
+    known: dict[str, Any] = dict(holders)
     claims: list[str] = []
     for structure in (*structures.values(), *(r for r in requirements.values() if r is not True)):
         claims.extend(tests(structure, known))

@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import inspect
 import os
-import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,7 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
 from srcdiff.prepare import builtin_calls, expressions, loops, statements
+from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
 from srcdiff.read.source import FunctionSource, read_function
@@ -171,18 +171,13 @@ def _inline(
         low.store = arm.state[1]
         return arm.value
     except SrcdiffError as error:
-        if error.origin is None or not _is_library(source.file) or caller.depth > 0 and _is_library(caller.source.file):
+        if error.origin is None or not is_library(source.file) or caller.depth > 0 and is_library(caller.source.file):
             raise
         where = f"In `{name}`, {os.path.basename(error.origin.file)} line {error.origin.line}: {error.what}."
         raise NoRule(f"no derivative rule for `{name}`", caller.source.origin(node), why=where, instead="write it in terms of functions that have rules.") from None
     finally:
         low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
         low.builder.origin = origin
-
-
-def _is_library(file: str) -> bool:
-    """Whether a file belongs to an installed package or to Python itself."""
-    return file.startswith((sysconfig.get_path("stdlib"), "<frozen")) or "site-packages" in file
 
 
 def _is_active(frame: Any, fn: ast.AST) -> bool:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sysconfig
 import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ class Leaf:
 
     kind: Kind
     path: str
+    cls: type | None = None  # of a number of a class of its own (an IntEnum)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def describe(value: Any, path: str) -> Structure:
             return Leaf(_array_kind(value, path), path)
         case bool() | int() | float() | complex():
             of = next(t for t in (bool, int, float, complex) if isinstance(value, t))
-            return Leaf(Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None), path)
+            kind = Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None)
+            return Leaf(kind, path, None if type(value) is of else type(value))
         case tuple() if hasattr(value, "_fields"):
             return Fields(type(value), value._fields, tuple(describe(v, f"{path}.{f}") for f, v in zip(value._fields, value)), path)
         case list() | tuple():
@@ -124,6 +127,8 @@ def is_instance(value: Any) -> bool:
 
 def _array_kind(value: np.ndarray[Any, Any] | np.generic, path: str) -> Kind:
     dtype = value.dtype
+    if not dtype.isnative:
+        raise KindError(f"`{path}` has the byte order of another machine (dtype {dtype.str})", instead="pass x.astype(float).")
     if dtype.kind not in "fciub":
         return Opaque(f"array of dtype {dtype}")
     return Array(dtype.name, tuple(Dim(f"{path}.shape[{i}]", n) for i, n in enumerate(value.shape)))
@@ -241,25 +246,66 @@ def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *,
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
     if (callable(value) and not is_instance(value)) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
         known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
-        if owner is None and _is_of_root(low, name, source, is_cell=is_cell):
-            low.requirements[name] = Known(value, name)
+        path = _guard_path(low, name, source, is_cell=is_cell, owner=owner)
+        if path is not None:
+            low.requirements[path] = Known(value, path)
         return known
     if owner is not None and getattr(owner.value, "__name__", "") in _CONSTANT_MODULES and isinstance(value, float):
         text = f"{owner.text}.{name}"
         return Free(text, Number("float"), value) if _is_in_scope(low, owner) else Const(value)
     if owner is not None:
-        atom: Any = low.builder.apply(Op(f"attribute {name}", "attribute", name), (owner,), hint=name, kind=_free_kind(value, name))
-        path = f"{owner.text}.{name}"
-        return open_structure(low, _without_paths(describe(value, path)), atom, name)
+        return _read_through(low, value, name, owner, name, _guard_path(low, name, source, is_cell=is_cell, owner=owner))
     if _is_of_root(low, name, source, is_cell=is_cell):
         structure = describe(value, name)
         low.requirements[name] = structure
-        return open_structure(low, structure, Free(name, _free_kind(value, name)), name)
-    holder: Any = source.cells[name] if is_cell else _module_of(source)
-    attribute = "cell_contents" if is_cell else name
-    ref = Ref(holder, f"{name}_cell" if is_cell else getattr(holder, "__name__", "module").split(".")[-1])
-    atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (ref,), hint=name, kind=_free_kind(value, name))
-    return open_structure(low, _without_paths(describe(value, name)), atom, name)
+        return open_structure(low, structure, Free(name, _structure_kind(structure)), name)
+    path = _guard_path(low, name, source, is_cell=is_cell, owner=None)
+    if is_cell:
+        return _read_through(low, value, name, Ref(source.cells[name], f"{name}_cell"), "cell_contents", path)
+    module = _module_of(source)
+    return _read_through(low, value, name, Ref(module, module.__name__.split(".")[-1]), name, path)
+
+
+def _read_through(low: Lowering, value: Any, name: str, holder: Ref, attribute: str, path: str | None) -> Value:
+    """A value of another module or function, read through what holds it; the guard tests its kind at `path`."""
+    structure = describe(value, path or name)
+    if path is None:
+        structure = _without_paths(structure)
+    else:
+        low.requirements[path] = structure
+    kind = _structure_kind(structure)
+    atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (holder,), hint=name, kind=kind)
+    return open_structure(low, structure, atom, name)
+
+
+def _structure_kind(s: Structure) -> Kind:
+    return s.kind if isinstance(s, Leaf) else Opaque(type(s).__name__)
+
+
+def _guard_path(low: Lowering, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None) -> str | None:
+    """How the guard reaches a global, a cell or a module's attribute; None for those of Python and installed packages."""
+    if owner is None and _is_of_root(low, name, source, is_cell=is_cell):
+        return name
+    if owner is not None:
+        holder, attribute = owner.value, name
+        if not isinstance(holder, types.ModuleType) or is_library(getattr(holder, "__file__", None) or "<frozen>"):
+            return None
+    elif is_cell:
+        if name not in source.cells:
+            return None
+        holder, attribute = source.cells[name], "cell_contents"
+    elif name in source.globals and not is_library(source.file):
+        holder, attribute = _module_of(source), name
+    else:
+        return None
+    text = next((t for t, held in low.holders.items() if held is holder), f"holder_{len(low.holders)}")
+    low.holders[text] = holder
+    return f"{text}.{attribute}"
+
+
+def is_library(file: str) -> bool:
+    """Whether a file belongs to an installed package or to Python itself."""
+    return file.startswith((sysconfig.get_path("stdlib"), "<frozen")) or "site-packages" in file
 
 
 def _is_of_root(low: Lowering, name: str, source: FunctionSource, *, is_cell: bool) -> bool:
@@ -287,17 +333,12 @@ def _module_of(source: FunctionSource) -> Any:
     return module
 
 
-def _free_kind(value: Any, name: str) -> Kind:
-    s = describe(value, name)
-    return s.kind if isinstance(s, Leaf) else Opaque(type(value).__name__)
-
-
 def read_attribute(low: Lowering, instance: Instance, name: str) -> Value:
     """An attribute that the object itself holds."""
     path = f"{instance.path}.{name}"
     structure = describe(getattr(instance.value, name), path)
     low.requirements[path] = structure
-    kind = structure.kind if isinstance(structure, Leaf) else Opaque(type(structure).__name__)
+    kind = _structure_kind(structure)
     atom = low.builder.apply(Op(f"attribute {name}", "attribute", name), (instance.atom,), hint=name, kind=kind)
     return open_structure(low, structure, atom, name)
 
@@ -321,8 +362,8 @@ def _without_paths(s: Structure) -> Structure:
 def tests(s: Structure, known: dict[str, Any]) -> list[str]:
     """Python expressions that hold for exactly the arguments of this structure; `known` names what they compare with."""
     match s:
-        case Leaf(Number(name), path):
-            return [f"{path}.__class__ is {name}"]
+        case Leaf(Number(name), path, cls):
+            return [f"{path}.__class__ is {name if cls is None else _class_name(cls, known)}"]
         case Leaf(Array(dtype, dims), path):
             name = f"{dtype}_dtype"
             known[name] = np.dtype(dtype)
@@ -356,8 +397,7 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
         case Sequence(cls, items, path):
             return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(items)}", *(t for i in items for t in tests(i, known))]
         case Mapping(cls, keys, items, path):
-            present = "".join(f" and {k!r} in {path}" for k in keys)
-            return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(keys)}{present}", *(t for i in items for t in tests(i, known))]
+            return [f"{path}.__class__ is {_class_name(cls, known)} and [*{path}] == {list(keys)!r}", *(t for i in items for t in tests(i, known))]
         case Object(value, path):
             return [f"{path}.__class__ is {_class_name(type(value), known)}"]
         case Fields(cls, _, items, path):

@@ -49,6 +49,7 @@ class Lowering:
     depth: int = 0
     loops: list[Any] = field(default_factory=list)
     node: ast.AST | None = None
+    holders: dict[str, Any] = field(default_factory=dict)  # modules and cells that the guard reaches values through
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     root_source: FunctionSource = field(init=False)
 

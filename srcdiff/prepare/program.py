@@ -39,6 +39,7 @@ class Primal:
     requirements: Map[str, Any] = field(default_factory=dict)
     docstring: str | None = None
     entry_lists: Store = field(default_factory=dict)
+    holders: Map[str, Any] = field(default_factory=dict)
 
     def returned(self) -> Operand:
         """The result as an operand; None where it has no single structure, which the transform refuses."""
@@ -75,7 +76,7 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     else:
         tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
         result = statements.settle(low, tree, builder).value
-    return Primal(source, source.name, tuple(params), structures, values, tuple(builder.stmts), result, low.store, low.requirements, source.docstring, entry_lists)
+    return Primal(source, source.name, tuple(params), structures, values, tuple(builder.stmts), result, low.store, low.requirements, source.docstring, entry_lists, low.holders)
 
 
 def _without_docstring(fn: ast.FunctionDef) -> list[ast.stmt]:

@@ -497,7 +497,7 @@ _PYTHON: dict[str, Any] = {"float": 0.5, "int": 1, "bool": True, "complex": 0.5j
 def sampled_dtype(fn: Callable[..., Any], signs: tuple[str, ...]) -> str:
     """The dtype's name of `fn` on samples of these dtypes; "py:float" and so on for a Python number."""
     for value in (None, 1.5, 1.0, 2.0):
-        samples = []
+        samples: list[Any] = []
         for sign in signs:
             if sign == "py:int" and value == 2.0:
                 samples.append(2)

@@ -325,6 +325,8 @@ def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
 def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
     """A constant in the dtype of a NumPy scalar that is no float64."""
     kind = var.kind
+    if isinstance(kind, Number) and kind_of(atom) in (Number("int"), Number("bool")) and not isinstance(atom, Const):
+        return b.apply(call_op(float, "float"), (atom,), kind=kind)
     if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):
         return atom
     return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)

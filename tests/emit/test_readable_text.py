@@ -139,7 +139,7 @@ def test_what_is_kept_and_taken_back_has_its_name_again() -> None:
             x_bar = 1.0
             for ratio, product_1, x_1 in reversed(kept):
                 product_2 = ratio * x_bar
-                x_bar = product_2 * product_2 + product_1 * (x_1 * product_2)
+                x_bar = product_2 * product_2 + product_1 * x_1 * product_2
             return x, x_bar, product
         """,
     )

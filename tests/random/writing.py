@@ -53,6 +53,7 @@ class Writer:
         self.lines: list[str] = []
         self.indent = 1
         self.in_loop = False
+        self.outer: set[str] = set()  # names of the function around a nested one, which may only be read
         self.module: Env = {"__name__": __name__}
         exec(texts.HELPERS, self.module)
         self.env: Env = {}
@@ -239,19 +240,20 @@ class Writer:
             self.item_loop: 0 if deep else 3, self.while_loop: 0 if deep else 1, self.list_loop: 0 if deep else 3, self.comprehension: 2,
             self.container: 1, self.function: 1, self.early_return: 1, self.jump: 2 if self.in_loop else 0, self.container_loop: 0 if deep else 2,
         }  # fmt: skip
-        saved = len(self.lines), dict(self.env), self.indent, self.in_loop, dict(self.containers)
+        saved = len(self.lines), dict(self.env), self.indent, self.in_loop, dict(self.containers), self.outer
         for _ in range(4):
             try:
                 return rng.choices(list(weights), list(weights.values()))[0]()
             except Exception:  # what raises on the samples is not written
                 del self.lines[saved[0] :]
                 self.env, self.indent, self.in_loop, self.containers = dict(saved[1]), saved[2], saved[3], dict(saved[4])
+                self.outer = saved[5]
 
     def new(self) -> None:
         self.assign(next(self.fresh), self.expression())
 
     def locals(self) -> list[str]:
-        return [n for n in self.env if n.isidentifier() and n not in ("power", "flag") and np.asarray(self.env[n]).dtype.kind == "f"]
+        return [n for n in self.env if n.isidentifier() and n not in self.outer and n not in ("power", "flag") and np.asarray(self.env[n]).dtype.kind == "f"]
 
     def renew(self) -> None:
         names = self.locals()
@@ -529,6 +531,7 @@ class Writer:
             self.env["k_1"] = 0.5
             start = len(self.lines)
             was, self.in_loop = self.in_loop, False
+            outer, self.outer = self.outer, set(saved)
             self.indent += 1
             if rng.random() < 0.5:
                 self.emit(f"if {self.condition()}:")
@@ -536,7 +539,7 @@ class Writer:
             self.statements(1)
             body = u if any("return" in line for line in self.lines[start:]) else self.expression()
             self.emit(f"return {body}")
-            self.in_loop = was
+            self.in_loop, self.outer = was, outer
             self.indent -= 1
         self.env = saved
         lines = [line[4 * self.indent :] for line in self.lines]
