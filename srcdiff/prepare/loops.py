@@ -296,12 +296,13 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     else:
         raise low.refuse(KindError, "the kinds of what this loop carries do not settle", node)
     low.depth -= 1
-    tail: Callable[[], Any] | None = None
-    if can_return:
-        tail = lambda: _after_return(low, node, rest)  # noqa: E731
+    # A return leaves the loop before its else is asked.
+    following = rest
     if node.orelse:
-        return _after_else(low, node, broke if breaks else None, tail or rest)
-    return tail() if tail is not None else None
+        following = lambda: _after_else(low, node, broke if breaks else None, rest)  # noqa: E731
+    if can_return:
+        return _after_return(low, node, following)
+    return following() if node.orelse else None
 
 
 def _after_return(low: Lowering, node: ast.stmt, rest: Callable[[], Any]) -> Any:
@@ -600,73 +601,87 @@ def _widened(head: Kind, this: Kind, init: Operand) -> Kind | None:
 
 
 def _finish(low: Lowering, node: Any, header: Header, slots: list[Slot], tree: Any, inner: Builder, ends: list[Any], attempt: Attempt) -> None:
+    """Add the Loop, and bind what it carries to its results."""
     used = [s for s in slots if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
-    exits = [e for e in ends if e.sort in ("break", "exhausted")]
-    is_endless = isinstance(node, ast.While)
-    after: list[tuple[Slot, Skeleton | None, list[int]]] = []
-    params: list[Var] = []
-    inits: list[Operand] = []
-    results: list[Var] = []
-    ways: dict[int, list[Operand]] = {id(e): [] for e in ends}
-    for slot in used:
-        skeleton = slot.skeleton
-        flat: dict[int, list[Any] | None] = {}
-        consistent = slot.key not in attempt.poisoned
-        for end in exits:
-            value = _value_at(low, slot, end)
-            if not _is_bound(value):
-                flat[id(end)] = None
-                continue
-            if isinstance(value, Poison):
-                consistent = False
-                break
-            s, parts = flatten(value, end.state[1], lambda r: r not in attempt.mutated and r not in low.store)
-            if skeleton is None:
-                skeleton = s
-            if s != skeleton:
-                consistent = False
-                break
-            flat[id(end)] = parts
-        if not consistent or skeleton is None:
-            after.append((slot, None, []))
-            continue
-        n = _leaf_count(skeleton)
-        slot_params = slot.params or [Const(UNBOUND)] * n
-        positions: list[int] = []
-        for i in range(n):
-            param = slot_params[i]
-            candidates = [] if is_endless else [param]
-            candidates += [flat[id(e)][i] for e in exits if flat.get(id(e)) is not None]  # type: ignore[index]
-            bound = [c for c in candidates if _is_bound(c)]
-            if not bound:
-                bound = [param] if _is_bound(param) else []
-            kind: Kind | None = kind_of(bound[0]) if bound else None
-            for c in bound[1:]:
-                kind = None if kind is None else join(kind, kind_of(c))
-            if kind is None:
-                positions = []
-                break
-            kind = _carried_kind(kind)
-            if not isinstance(param, Var):
-                param = Var(slot.hint, kind, isinstance(slot.key, str) and not slot.key.startswith("<"))
-            positions.append(len(results))
-            params.append(param)
-            inits.append(slot.inits[i] if slot.inits else Const(UNBOUND))
-            results.append(Var(slot.hint, kind, param.is_users))
-            for end in ends:
-                if end.sort in ("fall", "continue"):
-                    value = _value_at(low, slot, end)
-                    parts = [Const(UNBOUND)] * n if not _is_bound(value) else flatten(value, end.state[1], lambda r: r not in attempt.mutated and _takes_apart(skeleton))[1]  # type: ignore[arg-type]
-                    ways[id(end)].append(parts[i])
-                else:
-                    parts_at = flat[id(end)]
-                    ways[id(end)].append(Const(UNBOUND) if parts_at is None else parts_at[i])
-        after.append((slot, skeleton if len(positions) == n else None, positions))
+    parts = [_carried(low, slot, ends, attempt, is_endless=isinstance(node, ast.While)) for slot in used]
+    params = [c.param for part in parts for c in part.cells]
+    results = [c.result for part in parts for c in part.cells]
+    inits = tuple(c.init for part in parts for c in part.cells)
+    ways = {id(end): [c.ways[id(end)] for part in parts for c in part.cells] for end in ends}
     _name_list_lengths(slots, params, results, ends, header)
-    body = _block(tree, inner, ways)
-    low.builder.add(Loop(tuple(header.sources), tuple(params), tuple(inits), body, tuple(results), low.origin(node)))
-    for slot, skeleton, positions in after:
-        _bind_after(low, slot, skeleton, [results[p] for p in positions], attempt)
+    low.builder.add(Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node)))
+    for slot, part in zip(used, parts):
+        _bind_after(low, slot, part.skeleton, [c.result for c in part.cells], attempt)
+
+
+@dataclass(eq=False)
+class Cell:
+    """One carried atom: the loop's parameter, what it starts from, its result, and its value at each end of the body."""
+
+    param: Var
+    init: Operand
+    result: Var
+    ways: dict[int, Operand]
+
+
+@dataclass(eq=False)
+class Carried:
+    """A slot's cells; `skeleton` puts the results together again, None where the paths out of the loop do not agree."""
+
+    skeleton: Skeleton | None
+    cells: list[Cell]
+
+
+def _carried(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt, *, is_endless: bool) -> Carried:
+    flat, skeleton, agrees = _flat_ends(low, slot, ends, attempt)
+    if skeleton is None:
+        return Carried(None, [])
+    cells: list[Cell] = []
+    for i in range(_leaf_count(skeleton)):
+        param = slot.params[i] if slot.params else Const(UNBOUND)
+        ways: dict[int, Operand] = {key: Const(UNBOUND) if leaves is None else leaves[i] for key, leaves in flat.items()}
+        candidates = [] if is_endless else [param]
+        candidates += [ways[id(e)] for e in ends if e.sort in ("break", "exhausted")]
+        kinds = [kind_of(c) for c in candidates if _is_bound(c)] or ([param.kind] if isinstance(param, Var) else [])
+        kind: Kind | None = kinds[0] if kinds else None
+        for other in kinds[1:]:
+            kind = None if kind is None else join(kind, other)
+        agrees = agrees and kind is not None
+        if kind is None and not isinstance(param, Var):
+            return Carried(None, [])
+        is_users = isinstance(slot.key, str) and not slot.key.startswith("<")
+        kind = _carried_kind(kind) if kind is not None else param.kind
+        if not isinstance(param, Var):
+            param = Var(slot.hint, kind, is_users)
+        result = Var(slot.hint, kind, param.is_users)
+        init = slot.inits[i] if slot.inits else Const(UNBOUND)
+        if not _is_bound(init):
+            low.unsure.add(result)
+        cells.append(Cell(param, init, result, ways))
+    return Carried(skeleton if agrees else None, cells)
+
+
+def _flat_ends(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt) -> tuple[dict[int, list[Any] | None], Skeleton | None, bool]:
+    """A slot's atoms at each end of the body (None: not bound there), their skeleton, and whether the ways out agree with it."""
+    skeleton = slot.skeleton
+    agrees = slot.key not in attempt.poisoned
+    flat: dict[int, list[Any] | None] = {}
+    for end in ends:
+        value = _value_at(low, slot, end)
+        flat[id(end)] = None
+        if not _is_bound(value):
+            continue
+        if isinstance(value, Poison):
+            agrees = False
+            continue
+        found, leaves = flatten(value, end.state[1], lambda r: r not in attempt.mutated and (skeleton is None or _takes_apart(skeleton)))
+        if skeleton is None:
+            skeleton = found
+        if found == skeleton:
+            flat[id(end)] = leaves
+        else:
+            agrees = False
+    return flat, skeleton, agrees
 
 
 def _is_bound(value: Value) -> bool:
