@@ -130,7 +130,7 @@ class _Naming:
         `before` are values that end here, of which the variable may be the next version. Loops count with one name.
         """
         base = self.bases.of(var)
-        into, twin = self.wishes.into.get(var), resolved(self.twins.get(var, var), self.folds)
+        into, twin = self.becomes(var), resolved(self.twins.get(var, var), self.folds)
         kin = [other for other in (into, twin) if other in self.names]
         kin += [other for other in before if other in self.names and self.is_next(var, other, base)]
         names = [self.names[other] for other in kin if isinstance(other, Var)]
@@ -143,6 +143,13 @@ class _Naming:
         if name is None:
             name = self.namer.version(base) if var.is_users or is_index else self.fresh(wish, base)
         self.give(var, name)
+
+    def becomes(self, var: Var) -> Var | None:
+        """What a variable flows into: the first that has a name, or else the last."""
+        into = self.wishes.into.get(var)
+        while into is not None and into not in self.names and into in self.wishes.into:
+            into = self.wishes.into[into]
+        return into
 
     def is_next(self, var: Var, other: Var, base: str) -> bool:
         return self.bases.of(other) == base or self.wishes.into.get(other) is var

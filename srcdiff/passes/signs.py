@@ -60,6 +60,12 @@ def _is_number(operand: Operand) -> bool:
     return isinstance(operand, Const) and type(operand.value) in (int, float)
 
 
+def _is_mask(operand: Operand) -> bool:
+    """Whether a value is of booleans, which NumPy does not negate."""
+    kind = getattr(operand, "kind", None)
+    return isinstance(kind, Array) and kind.dtype == "bool"
+
+
 def _is_minus(operand: Operand) -> bool:
     return _is_number(operand) and operand.value < 0  # type: ignore[union-attr]
 
@@ -215,7 +221,8 @@ class _Signs:
         if chosen is not None:
             new = self.negative(args[chosen])
             return [replace(stmt, targets=(target,), args=(*args[:chosen], new, *args[chosen + 1 :]))]
-        chosen = 1 if stmt.op is ops.MUL and is_scalar(args[1].kind) and not is_scalar(args[0].kind) else 0  # type: ignore[union-attr]
+        takes_second = is_scalar(args[1].kind) and not is_scalar(args[0].kind)  # type: ignore[union-attr]
+        chosen = 1 if stmt.op is ops.MUL and (takes_second or _is_mask(args[0])) else 0
         factor = args[chosen]
         inner = self.inner(factor)
         if inner is not None and inner.op in (ops.MUL, ops.DIV):

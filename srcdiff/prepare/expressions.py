@@ -456,6 +456,8 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
     if not is_atom(owner):
         raise low.refuse(KindError, "this value cannot be indexed", node)
     kind = kind_of(owner)
+    if kind == Opaque("tuple") and kind_of(low.atom(index)) == Number("int"):
+        return low.builder.apply(ops.ITEM, (owner, low.atom(index)), kind=Number("int"), hint="n")  # of a shape
     if isinstance(kind, Opaque):
         raise low.refuse(KindError, f"a value of kind `{kind.type}` is indexed", node)
     if isinstance(kind, Number):

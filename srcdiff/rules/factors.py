@@ -136,8 +136,9 @@ def neg(value: Staged) -> Staged:
     stmt = _definition(value)
     if stmt is not None and stmt.op is ops.NEG:
         return Staged(value.builder, stmt.args[0], value.dims, value.like)  # type: ignore[arg-type]
-    if stmt is not None and stmt.op is ops.SUB and stmt.targets[0].hint in ("difference", ""):
-        pass
+    kind = value.kind
+    if isinstance(kind, Array) and kind.dtype == "bool":  # NumPy does not negate booleans
+        return elementwise(ops.MUL, Staged(value.builder, Const(-1)), value)
     return elementwise(ops.NEG, value)
 
 

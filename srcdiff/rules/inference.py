@@ -298,11 +298,12 @@ def _index_shape(part: Operand) -> Shape | None:
     if isinstance(kind, Array):
         return kind.dims
     if isinstance(kind, ListOf):
-        inner = kind.item.dims if isinstance(kind.item, Array) else ()
+        inner = _index_shape(Var("", kind.item))
         return None if inner is None else (kind.length, *inner)
     if isinstance(kind, TupleOf):
-        return (len(kind.items),)
-    return None
+        inner = _index_shape(Var("", kind.items[0])) if kind.items else ()
+        return None if inner is None else (len(kind.items), *inner)
+    return () if isinstance(kind, Number) else None
 
 
 def slice_length(length: Length, part: SliceOf) -> Length:

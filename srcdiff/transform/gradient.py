@@ -16,14 +16,15 @@ from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.analysis.activity import active
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, DictDisplay, Free, Function, If, ListDisplay, Op, Operand, Parameter, RecordDisplay, Ref, Return, Stmt, Var, Yield
-from srcdiff.ir.ops import ASTYPE, ITEM, call_op
-from srcdiff.ir.walk import map_block
+from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
+from srcdiff.ir.walk import map_block, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence as SequenceOf, Structure
 from srcdiff.prepare.program import Primal
 from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
+from srcdiff.rules.registry import rule_for
 from srcdiff.rules.staging import Staged, dims_of, materialise
 from srcdiff.transform.adjoints import Adjoints, full, zero
 from srcdiff.transform.reverse import Reverser, free_vars
@@ -95,10 +96,26 @@ def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     renamed: dict[Var, Operand] = dict(zip(kept, copies))
     reverse_block = map_block(reverse_block, lambda v: renamed.get(v, v))
     bound = [_bound_everywhere(s) for s in forward]
-    first = Function(f"{name}_forward", primal.params, Block(tuple(bound), Return((head, tuple(kept)))), primal.docstring)
+    ending = Builder()
+    shared = _shared_with_caller(primal, forward, head)
+    owned = tuple(ending.apply(ARRAY_COPY, (v,), kind=v.kind, hint=v.hint) if v in shared else v for v in kept)
+    whole = ending.apply(DISPLAY, (owned,), hint="record")
+    first = Function(f"{name}_forward", primal.params, Block((*bound, *ending.stmts), Return((head, whole))), primal.docstring)
     params = (Parameter(record.hint, record), Parameter(y_bar.hint, y_bar))
     second = Function(f"{name}_pullback", params, Block((*opening, *reverse_block.stmts), reverse_block.end))
     return [first, second], result
+
+
+def _shared_with_caller(primal: Primal, forward: Sequence[Stmt], head: Operand) -> set[Var]:
+    """Arrays that the caller may write to later: arguments, views of them, and what is returned."""
+    shared = {p.var for p in primal.params} | set(vars_of((head,)))
+    for stmt in forward:
+        if isinstance(stmt, Apply) and stmt.op.style in ("item", "attribute", "unpack", "call", "copy", "display"):
+            rule = rule_for(stmt.op.fn)
+            if stmt.op.style != "call" or (rule is not None and rule.is_view):
+                if any(v in shared for v in vars_of(stmt.args)):
+                    shared.update(stmt.targets)
+    return {v for v in shared if isinstance(v.kind, Array) and v.kind.dims != ()}
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy
 
+from srcdiff.verify.terms import plus, times
+
 Expr = Any
 
 
@@ -15,7 +17,7 @@ class Derivatives:
 
     >>> x = sympy.Symbol("x", real=True)
     >>> Derivatives(x).of(sympy.tanh(2 * x))
-    2 - 2*tanh(2*x)**2
+    2*(1 - tanh(2*x)**2)
     """
 
     def __init__(self, symbol: Any) -> None:
@@ -34,14 +36,14 @@ class Derivatives:
         if not any(inner):
             return sympy.S.Zero
         if expr.is_Add:
-            return sympy.Add(*inner)
+            return plus(*inner)
         if expr.is_Mul:
-            return sympy.Add(*[sympy.Mul(*expr.args[:i], d, *expr.args[i + 1 :]) for i, d in enumerate(inner) if d])
+            return plus(*[times(*expr.args[:i], d, *expr.args[i + 1 :]) for i, d in enumerate(inner) if d])
         stand_ins = [sympy.Dummy(real=True, positive=a.is_positive) for a in expr.args]
         held = [a if not d else s for a, d, s in zip(expr.args, inner, stand_ins)]
         outer = expr.func(*held)
         back = dict(zip(stand_ins, expr.args))
-        return sympy.Add(*[_put_back(sympy.diff(outer, s), back) * d for s, d in zip(stand_ins, inner) if d])
+        return plus(*[times(_put_back(sympy.diff(outer, s), back), d) for s, d in zip(stand_ins, inner) if d])
 
 
 def _put_back(expr: Expr, back: Mapping[Any, Any]) -> Expr:

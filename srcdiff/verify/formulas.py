@@ -17,6 +17,7 @@ from sympy import Integer, Rational, exp, log, pi, sqrt
 
 from srcdiff.verify.pieces import Piece
 from srcdiff.verify.polynomials import Undecided
+from srcdiff.verify.terms import minus, negative, over, plus, times
 
 Expr = Any
 
@@ -74,7 +75,7 @@ def _sign_with_infinity(a: Expr, b: Expr) -> int:
     for x, sign in ((a, 1), (b, -1)):
         if x.is_infinite:
             return sign if x.is_positive else -sign
-    return sign_of(a - b)
+    return sign_of(minus(a, b))
 
 
 def larger(a: Expr, b: Expr) -> Expr:
@@ -86,7 +87,7 @@ def smaller(a: Expr, b: Expr) -> Expr:
 
 
 def absolute(x: Expr) -> Expr:
-    return x if sign_of(x) >= 0 else -x
+    return x if sign_of(x) >= 0 else negative(x)
 
 
 def sign(x: Expr) -> Expr:
@@ -188,16 +189,16 @@ COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_e
 
 FORMULAS: dict[str, Callable[..., Expr]] = {
     # arithmetic
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "true_divide": lambda a, b: a / b,
+    "add": plus,
+    "subtract": minus,
+    "multiply": times,
+    "divide": over,
+    "true_divide": over,
     "floor_divide": lambda a, b: floor(a / b),
     "remainder": remainder,
     "mod": remainder,
     "fmod": fmod,
-    "negative": lambda x: -x,
+    "negative": negative,
     "positive": lambda x: x,
     "power": power,
     "pow": power,

@@ -19,6 +19,7 @@ import sympy
 
 from srcdiff.verify.exact import exact
 from srcdiff.verify.formulas import COMPARISONS, FORMULAS, compare, note, sign_of
+from srcdiff.verify.terms import Term
 
 Expr = Any
 
@@ -293,6 +294,8 @@ def _boxed(value: Any) -> Any:
 def entry(value: Any) -> Expr:
     if isinstance(value, sympy.Basic):
         return value
+    if isinstance(value, Term):
+        return value.expr
     if isinstance(value, SymbolArray):
         return entries(value)[()]
     if isinstance(value, np.generic):
@@ -341,7 +344,7 @@ def has_symbols(value: Any) -> bool:
         return any(has_symbols(v) for v in value)
     if isinstance(value, slice):
         return any(isinstance(v, SymbolArray) for v in (value.start, value.stop, value.step))
-    return isinstance(value, (SymbolArray, sympy.Expr))
+    return isinstance(value, (SymbolArray, sympy.Expr, Term))
 
 
 def bare(value: Any) -> Any:
@@ -364,32 +367,33 @@ def wrap(result: Any) -> Any:
     if isinstance(result, (list, tuple)):
         items = [wrap(r) for r in result]
         return type(result)(items) if type(result) in (list, tuple) else tuple(items)
-    if isinstance(result, sympy.Basic):
-        return SymbolArray(_without_floats(result))
+    if isinstance(result, Term):
+        return SymbolArray(result.expr)
     if isinstance(result, np.ndarray) and result.dtype == object:
-        if all(isinstance(e, sympy.Basic) and not e.has(sympy.Float) for e in result.flat):
-            return SymbolArray(result)
-        exact_entries = np.frompyfunc(_without_floats, 1, 1)(entries(result))
-        return SymbolArray(exact_entries)
+        return SymbolArray(entries(result))
     return result
 
 
-def _without_floats(expr: Expr) -> Expr:
-    """Floats of NumPy's own code (the base 10.0 of `logspace`) as the fractions that they stand for."""
-    return expr.xreplace({f: exact(float(f)) for f in expr.atoms(sympy.Float)})
+def terms_of(value: Any) -> Any:
+    """The entries for NumPy's own code on arrays of objects."""
+    out = _terms(entries(value))
+    return out if isinstance(out, np.ndarray) else np.array(out, object)
+
+
+_terms = np.frompyfunc(Term, 1, 1)
 
 
 def _as_objects(value: Any) -> Any:
     """An argument for NumPy's own code on object arrays: symbols and floats as expressions, integers as they are."""
     if isinstance(value, SymbolArray):
-        return value.data
+        return value.data if value.data.dtype != object else terms_of(value)
     if isinstance(value, (list, tuple)):
         items = [_as_objects(v) for v in value]
         return items if isinstance(value, list) else tuple(items)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return entries(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fO":
+        return terms_of(value)
     if isinstance(value, (float, np.floating)):
-        return exact(float(value))
+        return Term(exact(float(value)))
     return value
 
 
@@ -486,12 +490,11 @@ def _at(ufunc: Any, target: SymbolArray, index: Any, value: Any = None) -> None:
 
 
 def unbroadcast(x: SymbolArray, shape: tuple[int, ...]) -> SymbolArray:
-    data = entries(x)
-    lead = data.ndim - len(shape)
+    lead = x.ndim - len(shape)
     if lead > 0:
-        data = np.sum(data, axis=tuple(range(lead)))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and np.shape(data)[i] != 1)
-    return SymbolArray(np.sum(data, axis=axes, keepdims=True) if axes else data)
+        x = apply(np.sum, x, axis=tuple(range(lead)))
+    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
+    return apply(np.sum, x, axis=axes, keepdims=True) if axes else x  # type: ignore[no-any-return]
 
 
 _REDUCED = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min, "logical_and": np.all, "logical_or": np.any}

@@ -7,6 +7,8 @@ Only zeros, ones and operations of numbers are simplified.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 import sympy
@@ -17,13 +19,22 @@ Expr = Any
 ZERO, ONE, MINUS_ONE = Integer(0), Integer(1), Integer(-1)
 
 
+_serials = itertools.count()
+
+
+@functools.lru_cache(maxsize=50_000)
+def _serial(expr: Expr) -> int:
+    """An order in which a + b and b + a are the same, and that is the same in each run (hashes are not)."""
+    return next(_serials)
+
+
 def plus(*addends: Expr) -> Expr:
     kept = [a for a in addends if a is not ZERO]
     if len(kept) < 2:
         return kept[0] if kept else ZERO
     if all(a.is_Rational for a in kept):
         return Add(*kept)
-    return Add(*sorted(kept, key=hash), evaluate=False)
+    return Add(*sorted(kept, key=_serial), evaluate=False)
 
 
 def times(*factors: Expr) -> Expr:
@@ -35,7 +46,7 @@ def times(*factors: Expr) -> Expr:
     numbers = [a for a in kept if a.is_Rational]
     if len(numbers) > 1:
         return times(Mul(*numbers), *[a for a in kept if not a.is_Rational])
-    return Mul(*sorted(kept, key=hash), evaluate=False)
+    return Mul(*sorted(kept, key=_serial), evaluate=False)
 
 
 def negative(a: Expr) -> Expr:

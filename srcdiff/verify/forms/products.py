@@ -23,24 +23,25 @@ from srcdiff.verify.symbolic import (
     entry,
     filled,
     form_of,
+    terms_of,
     wrap,
 )
+from srcdiff.verify.terms import minus, over, plus, times
 
 
 def _matmul(a: Any, b: Any, **kwargs: Any) -> Any:
-    x, y = entries(a), entries(b)
-    return SymbolArray(np.matmul(x, y))
+    return wrap(np.matmul(terms_of(a), terms_of(b)))
 
 
 ARRAY_UFUNCS["matmul"] = _matmul
-ARRAY_UFUNCS["vecdot"] = lambda a, b, axis=-1, **kwargs: np_sum(SymbolArray(entries(a) * entries(b)), axis)
-ARRAY_UFUNCS["matvec"] = lambda a, b, **kwargs: SymbolArray(np.matmul(entries(a), entries(b)[..., None])[..., 0])
-ARRAY_UFUNCS["vecmat"] = lambda a, b, **kwargs: SymbolArray(np.matmul(entries(a)[..., None, :], entries(b))[..., 0, :])
+ARRAY_UFUNCS["vecdot"] = lambda a, b, axis=-1, **kwargs: np_sum(SymbolArray(entries(a)) * b, axis)
+ARRAY_UFUNCS["matvec"] = lambda a, b, **kwargs: wrap(np.matmul(terms_of(a), terms_of(b)[..., None])[..., 0])
+ARRAY_UFUNCS["vecmat"] = lambda a, b, **kwargs: wrap(np.matmul(terms_of(a)[..., None, :], terms_of(b))[..., 0, :])
 
 
 @form_of(np.linalg.vecdot)
 def _vecdot(a: Any, b: Any, *, axis: Any = -1) -> Any:
-    return np_sum(SymbolArray(entries(a) * entries(b)), axis)
+    return np_sum(SymbolArray(entries(a)) * b, axis)
 
 
 @form_of(np.linalg.multi_dot)
@@ -53,7 +54,7 @@ def _multi_dot(arrays: Sequence[Any], **kwargs: Any) -> Any:
 
 @form_of(np.einsum)
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Any:
-    return wrap(np.einsum(subscripts, *[entries(o) for o in operands], optimize=False))
+    return wrap(np.einsum(subscripts, *[terms_of(o) for o in operands], optimize=False))
 
 
 @form_of(np.bincount)
@@ -61,7 +62,7 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     places = bare(x)
     out = filled((max(minlength, *(int(p) + 1 for p in places)),), 0)
     for place, weight in zip(places, entries(weights), strict=True):
-        out[place] += weight
+        out[place] = plus(out[place], weight)
     return SymbolArray(out)
 
 
@@ -73,7 +74,7 @@ def _determinant(a: Any) -> Any:
     n = len(a)
     if n == 0:
         return sympy.Integer(1)
-    return sympy.Add(*[(-1) ** j * a[0, j] * _determinant(_minor(a, 0, j)) for j in range(n)])
+    return plus(*[times(sympy.Integer((-1) ** j), a[0, j], _determinant(_minor(a, 0, j))) for j in range(n)])
 
 
 def _inverse(a: Any) -> Any:
@@ -83,7 +84,7 @@ def _inverse(a: Any) -> Any:
     factor = 1 / _determinant(a)
     out = np.empty((n, n), object)
     for i, j in itertools.product(range(n), repeat=2):
-        out[j, i] = (-1) ** (i + j) * _determinant(_minor(a, i, j)) * factor
+        out[j, i] = times(sympy.Integer((-1) ** (i + j)), _determinant(_minor(a, i, j)), factor)
     return out
 
 
@@ -126,9 +127,13 @@ def _scipy_solve(a: Any, b: Any, *, transposed: bool = False, **kwargs: Any) -> 
     return _solve(np.swapaxes(a, -1, -2) if transposed else a, b)
 
 
+def _triangle(a: Any, lower: bool) -> Any:
+    return wrap((np.tril if lower else np.triu)(terms_of(a)))
+
+
 @form_of("scipy.solve_triangular")
 def _solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **kwargs: Any) -> Any:
-    data = entries(np.tril(entries(a)) if lower else np.triu(entries(a)))
+    data = entries(_triangle(a, lower))
     if unit_diagonal:
         data = data.copy()
         for i in range(len(data)):
@@ -139,8 +144,8 @@ def _solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_
 @form_of("scipy.cho_solve")
 def _cho_solve(factor: Any, b: Any, **kwargs: Any) -> Any:
     c, lower = factor
-    t = entries(np.tril(entries(c)) if lower else np.triu(entries(c)))
-    return _inv(SymbolArray(t @ t.T if lower else t.T @ t)) @ b
+    t = _triangle(c, lower)
+    return _inv(_matmul(t, t.T) if lower else _matmul(t.T, t)) @ b
 
 
 @form_of(np.linalg.slogdet)
@@ -154,8 +159,8 @@ def _lower_factor(a: Any) -> Any:
     out = filled((n, n), 0)
     for j in range(n):
         for i in range(j, n):
-            rest = a[i, j] - sympy.Add(*[out[i, k] * out[j, k] for k in range(j)])
-            out[i, j] = sympy.sqrt(rest) if i == j else rest / out[j, j]
+            rest = minus(a[i, j], plus(*[times(out[i, k], out[j, k]) for k in range(j)]))
+            out[i, j] = sympy.sqrt(rest) if i == j else over(rest, out[j, j])
     return out
 
 
@@ -185,7 +190,7 @@ def _norm_of(order: Any) -> Callable[[list[Any]], Any]:
 
     def form(values: list[Any]) -> Any:
         if order == 2:
-            return sympy.sqrt(sympy.Add(*[v**2 for v in values]))
+            return sympy.sqrt(plus(*[v**2 for v in values]))
         sizes = [absolute(v) for v in values]
         if order in (np.inf, -np.inf):
             best = sizes[0]
@@ -193,7 +198,7 @@ def _norm_of(order: Any) -> Callable[[list[Any]], Any]:
                 best = (larger if order > 0 else smaller)(best, s)
             return best
         p = entry(order)
-        return sympy.Add(*[s**p for s in sizes]) ** (1 / p)
+        return plus(*[s**p for s in sizes]) ** (1 / p)
 
     return form
 

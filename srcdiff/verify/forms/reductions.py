@@ -20,6 +20,7 @@ from srcdiff.verify.symbolic import (
     entry,
     form_of,
 )
+from srcdiff.verify.terms import minus, over, plus, times
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -47,22 +48,22 @@ def np_sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
         return SymbolArray(np.asarray(np.sum(a.data, axis=axis, keepdims=keepdims)))
     if kwargs:
         raise NotSymbolic(f"np.sum with {', '.join(kwargs)}")
-    return reduce_along(entries(a), axis, keepdims, lambda e: sympy.Add(*e))
+    return reduce_along(entries(a), axis, keepdims, lambda e: plus(*e))
 
 
 @form_of(np.prod)
 def _np_prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    return reduce_along(entries(a), axis, keepdims, lambda e: sympy.Mul(*e))
+    return reduce_along(entries(a), axis, keepdims, lambda e: times(*e))
 
 
 @form_of(np.mean)
 def _np_mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    return reduce_along(entries(a), axis, keepdims, lambda e: sympy.Add(*e) / len(e))
+    return reduce_along(entries(a), axis, keepdims, lambda e: over(plus(*e), sympy.Integer(len(e))))
 
 
 def _variance(values: list[Any], ddof: Any) -> Any:
-    mean = sympy.Add(*values) / len(values)
-    return sympy.Add(*[(e - mean) ** 2 for e in values]) / (len(values) - ddof)
+    mean = over(plus(*values), sympy.Integer(len(values)))
+    return over(plus(*[minus(e, mean) ** 2 for e in values]), len(values) - ddof)
 
 
 @form_of(np.var)
@@ -136,4 +137,4 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     data = entries(a)
     if w.shape != data.shape:
         w = np.broadcast_to(w.reshape([-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]), data.shape)
-    return np_sum(SymbolArray(data * w), axis, keepdims=keepdims) / np_sum(SymbolArray(w), axis, keepdims=keepdims)
+    return np_sum(SymbolArray(data) * SymbolArray(w), axis, keepdims=keepdims) / np_sum(SymbolArray(w), axis, keepdims=keepdims)
