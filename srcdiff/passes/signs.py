@@ -17,7 +17,7 @@ import numpy as np
 
 from srcdiff.errors import InternalError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import is_scalar
+from srcdiff.ir.kinds import Array, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Function, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.walk import blocks_of, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
 from srcdiff.passes.shapes import is_of_users

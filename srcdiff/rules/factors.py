@@ -229,7 +229,7 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
     else:
         result = array if scalar is None else elementwise(ops.MUL, scalar, array)
     if p.is_negative:
-        result = neg(result) if is_number(result) else elementwise(ops.NEG, result)
+        result = neg(result)
     return _as_wide(result, a, b)
 
 

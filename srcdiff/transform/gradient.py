@@ -14,7 +14,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.analysis.activity import active
-from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown, is_differentiable
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, DictDisplay, Free, Function, If, ListDisplay, Op, Operand, Parameter, RecordDisplay, Ref, Return, Stmt, Var, Yield
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
 from srcdiff.ir.walk import map_block, vars_of
@@ -342,11 +342,19 @@ def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
 def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
     """A constant in the dtype of a NumPy scalar that is no float64."""
     kind = var.kind
-    if isinstance(kind, Number) and kind_of(atom) in (Number("int"), Number("bool")) and not isinstance(atom, Const):
+    is_whole = _is_whole(kind_of(atom)) and not isinstance(atom, Const)
+    if is_whole and isinstance(kind, Number):
         return b.apply(call_op(float, "float"), (atom,), kind=kind)
+    if is_whole and isinstance(kind, Array) and kind.dims == ():
+        return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
     if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):
         return atom
     return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
+
+
+def _is_whole(kind: Kind) -> bool:
+    """Whether a scalar is of integers or booleans."""
+    return kind in (Number("int"), Number("bool")) or (isinstance(kind, Array) and kind.dims == () and not kind.dtype.startswith("float"))
 
 
 __all__ = ["Free", "KindError", "ListOf", "dims_of", "gradient", "materialise", "pullback", "value_function"]
