@@ -5,12 +5,12 @@
     <gradient of <lambda>(x) by x; 0 variants compiled>
 """
 
-from srcdiff.api import check_grads, grad, value_and_grad, vjp
+from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp
 from srcdiff.errors import InternalError, KindError, NoRule, NotDifferentiable, SourceNotFound, SrcdiffError, SyntaxNotAccepted
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "InternalError", "KindError", "NoRule", "NotDifferentiable", "SourceNotFound", "SrcdiffError", "SyntaxNotAccepted",
-    "check_grads", "grad", "value_and_grad", "vjp",
+    "Gradient", "InternalError", "KindError", "NoRule", "NotDifferentiable", "Pullback", "SourceNotFound", "SrcdiffError", "SyntaxNotAccepted",
+    "check_grads", "grad", "value_and_grad", "verify", "vjp",
 ]  # fmt: skip

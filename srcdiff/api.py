@@ -14,6 +14,7 @@ from srcdiff.task import Task
 
 if TYPE_CHECKING:
     from srcdiff.pipeline import Live
+    from srcdiff.verify.report import Report
 
 Argnums = int | str | Sequence[int | str]
 
@@ -399,6 +400,40 @@ def check_grads(
     numeric.check(primal, args, vjp=pair, argnums=numbers, kwargs=kwargs, atol=atol, rtol=rtol, eps=eps)
 
 
+def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kwargs: Any) -> Report:
+    """Prove the gradient of `f` with SymPy: the emitted source itself runs on symbols of the example's shapes.
+
+    Args:
+        f: a function without branches that depend on data, or what `grad` made of one.
+        example_args: arguments of the kinds to prove for; long axes are shortened.
+        argnums: as in `grad`.
+        kwargs: keyword arguments of `f`.
+
+    Returns:
+        A report that prints what was proved, for which shapes and under which conditions, and what was not.
+
+    Raises:
+        KindError: a branch depends on the values of the arguments.
+        NotDifferentiable: the function computes something that symbols cannot.
+
+    >>> print(verify(lambda x: x * np.exp(x), 0.5))  # doctest: +ELLIPSIS
+    gradient of ... by x: proved...
+    """
+    from srcdiff.verify.functions import verify_gradient
+
+    gradient = f if isinstance(f, Gradient) else grad(f, argnums)
+    live = gradient._live_for(example_args, kwargs)
+    chosen = gradient._options.argnums
+    names = list(inspect.signature(gradient.primal).parameters)
+    numbers = tuple(a if isinstance(a, int) else names.index(a) for a in chosen)
+    args = (*gradient._bound, *example_args)
+    shifted = tuple(n + len(gradient._bound) if n >= 0 else n for n in numbers)
+    return verify_gradient(
+        gradient._f, live.functions[0], args, {**gradient._named, **kwargs},
+        argnums=shifted[0] if gradient._options.is_single else shifted, guard=live.guard,
+    )  # fmt: skip
+
+
 def _has_derivative(value: Any) -> bool:
     import numpy as np
 
@@ -411,4 +446,4 @@ def _has_derivative(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
 
 
-__all__ = ["Gradient", "Pullback", "SrcdiffError", "check_grads", "grad", "value_and_grad", "vjp"]
+__all__ = ["Gradient", "Pullback", "SrcdiffError", "check_grads", "grad", "value_and_grad", "verify", "vjp"]

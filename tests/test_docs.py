@@ -1,7 +1,11 @@
-"""What the pages in docs/ and CONTRIBUTING.md name is there, and the page of rules is the one that the rules give."""
+"""The pages in docs/ and CONTRIBUTING.md: what they name is there, programs print what they say, the rules are as in code."""
 
+import os
 import re
 import runpy
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 LINK = re.compile(r"\]\(([^)#:]+)\)")
+RUN = re.compile(r"^( *)```python\n((?:(?!```).)*)^\1```\n\n\1<!-- prints -->\n\1```text\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`((?:srcdiff|tests|docs|examples|benchmarks)/[\w/.]*)`")
 
 
@@ -44,3 +49,21 @@ def test_what_a_page_names_is_there(page):
         assert (page.parent / target).exists(), target
     for name in FILE.findall(text):
         assert (ROOT / name).exists(), name
+
+
+RUNS = [
+    pytest.param(*match.groups()[1:], id=page.name) for page in PAGES for match in RUN.finditer(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("program", "prints"), RUNS)
+def test_a_program_prints_what_its_page_says(program, prints):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == textwrap.dedent(prints)
+
+
+def test_some_program_is_run():
+    assert RUNS

@@ -172,6 +172,18 @@ class Algebra:
             num = self.reduce(num, index)
         return num
 
+    def simplified(self, num: Poly) -> Poly:
+        """The same value with the positive powers of roots taken: r * r of r = sqrt(2) is 2."""
+        for index in sorted(self.relations, reverse=True):
+            q, equal = self.relations[index]
+            out: Poly = {}
+            for m, c in num.items():
+                k = max(dict(exponents_of(m)).get(index, 0), 0) // q
+                part = {m - ((k * q) << (BITS * index)): c}
+                add_to(out, self.times(part, self.to_power(equal, k)) if k else part)
+            num = out
+        return num
+
     def with_definition(self, num: Poly, index: int) -> Poly:
         """A numerator in which an indeterminate is replaced by the sum that it stands for, times a power of its divisors."""
         known = self.sums[index]
@@ -376,7 +388,7 @@ class Algebra:
     def exponential(self, u: Quotient) -> Quotient:
         """The product of the exponentials of the terms of u."""
         out = Quotient({0: 1})
-        for m, c in u.num.items():
+        for m, c in self.simplified(u.num).items():
             exponents = dict(exponents_of(m))
             if not u.den and list(exponents.values()) == [1] and (index := next(iter(exponents))) in self.logarithms:
                 inner = self.logarithms[index]

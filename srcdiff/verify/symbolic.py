@@ -494,7 +494,7 @@ def unbroadcast(x: SymbolArray, shape: tuple[int, ...]) -> SymbolArray:
     if lead > 0:
         x = apply(np.sum, x, axis=tuple(range(lead)))
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return apply(np.sum, x, axis=axes, keepdims=True) if axes else x  # type: ignore[no-any-return]
+    return apply(np.sum, x, axis=axes, keepdims=True) if axes else x
 
 
 _REDUCED = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min, "logical_and": np.all, "logical_or": np.any}

@@ -14,6 +14,8 @@ from typing import Any
 import sympy
 from sympy import Add, Integer, Mul
 
+from srcdiff.verify.exact import exact
+
 Expr = Any
 
 ZERO, ONE, MINUS_ONE = Integer(0), Integer(1), Integer(-1)
@@ -112,4 +114,6 @@ class Term:
 
 
 def expr_of(value: Any) -> Expr:
-    return value.expr if isinstance(value, Term) else sympy.sympify(value)
+    if isinstance(value, Term):
+        return value.expr
+    return value if isinstance(value, sympy.Basic) else exact(value)

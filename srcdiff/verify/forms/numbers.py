@@ -24,7 +24,8 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     else:
         at = entries(x)
         steps = np.diff(at if at.ndim == 1 else np.moveaxis(at, axis, -1), axis=-1)
-    return np_sum((SymbolArray(data[..., 1:]) + SymbolArray(data[..., :-1])) * SymbolArray(entries(steps)) / 2, -1)
+    heights = elementwise("add", data[..., 1:], data[..., :-1])
+    return np_sum(elementwise("multiply", heights, entries(steps) / sympy.Integer(2)), -1)
 
 
 @form_of(np.interp)

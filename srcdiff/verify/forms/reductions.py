@@ -137,4 +137,4 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     data = entries(a)
     if w.shape != data.shape:
         w = np.broadcast_to(w.reshape([-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]), data.shape)
-    return np_sum(SymbolArray(data) * SymbolArray(w), axis, keepdims=keepdims) / np_sum(SymbolArray(w), axis, keepdims=keepdims)
+    return np_sum(elementwise("multiply", data, w), axis, keepdims=keepdims) / np_sum(SymbolArray(w), axis, keepdims=keepdims)
