@@ -35,6 +35,8 @@ class Derivatives:
         inner = [self.of(a) for a in expr.args]
         if not any(inner):
             return sympy.S.Zero
+        if hasattr(expr, "differential"):
+            return expr.differential(inner)
         if expr.is_Add:
             return plus(*inner)
         if expr.is_Mul:

@@ -24,6 +24,7 @@ from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.verify.containers import Mismatch, map_leaves, name_of, pair_leaves, parameter_names, plain_function
 from srcdiff.verify.derivatives import Derivatives
 from srcdiff.verify.formulas import on_piece
+from srcdiff.verify.matrices import implicit_inverses
 from srcdiff.verify.namespaces import translated_function
 from srcdiff.verify.pieces import Piece, Tie
 from srcdiff.verify.polynomials import Undecided
@@ -164,15 +165,20 @@ class Trial:
             decisions.append((what, outcome))
             conditions.append(_condition(what, outcome))
 
-        with on_piece(piece, hear):
+        with implicit_inverses() as inverses, on_piece(piece, hear):
             value = self._value()
         if not _is_real(piece.value(value)):
             raise NotDifferentiable(f"`{name_of(self.primal)}` is not a real number near the example arguments")
         if tuple(decisions) in skip:
             return tuple(decisions), None
+        stated = [c for c in conditions if c]
         piece.take_as_opaque(value)
-        with on_piece(piece):
-            return tuple(decisions), self._compare(piece, value, [c for c in conditions if c], hasty)
+        with implicit_inverses(), on_piece(piece):
+            report = self._compare(piece, value, [*stated, *[_INVERSES] * bool(inverses)], hasty or bool(inverses))
+        if inverses and not report.proved and not report.refuted:
+            with on_piece(piece):
+                report = self._compare(piece, self._value(), stated, hasty)
+        return tuple(decisions), report
 
     def _value(self) -> Any:
         fn, args, kwargs = plain_function(self.primal, self._fresh(self.args), self._fresh(self.kwargs))
@@ -251,6 +257,9 @@ def _entry(piece: Piece, name: str, got: Any, true: Any) -> Entry:
     if piece.vanishes(got, -true):
         return Entry(name, "proved")
     return Entry(name, "open", "numbers agree to 20 digits, but no proof was found")
+
+
+_INVERSES = "a matrix is inverted it is regular, and d(A⁻¹) = -A⁻¹ dA A⁻¹ is taken for known"
 
 
 def _is_real(value: Any) -> bool:

@@ -25,7 +25,7 @@ _serials = itertools.count()
 
 
 @functools.lru_cache(maxsize=50_000)
-def _serial(expr: Expr) -> int:
+def serial(expr: Expr) -> int:
     """An order in which a + b and b + a are the same, and that is the same in each run (hashes are not)."""
     return next(_serials)
 
@@ -36,7 +36,7 @@ def plus(*addends: Expr) -> Expr:
         return kept[0] if kept else ZERO
     if all(a.is_Rational for a in kept):
         return Add(*kept)
-    return Add(*sorted(kept, key=_serial), evaluate=False)
+    return Add(*sorted(kept, key=serial), evaluate=False)
 
 
 def times(*factors: Expr) -> Expr:
@@ -48,7 +48,7 @@ def times(*factors: Expr) -> Expr:
     numbers = [a for a in kept if a.is_Rational]
     if len(numbers) > 1:
         return times(Mul(*numbers), *[a for a in kept if not a.is_Rational])
-    return Mul(*sorted(kept, key=_serial), evaluate=False)
+    return Mul(*sorted(kept, key=serial), evaluate=False)
 
 
 def negative(a: Expr) -> Expr:

@@ -15,6 +15,8 @@ reals.dps = 40
 
 
 def evaluate(expr: Expr, value: Callable[[Expr], Any]) -> Any:
+    if hasattr(expr, "at"):
+        return expr.at(value)
     if expr.is_Rational:
         return reals.mpf(int(expr.p)) / int(expr.q)
     if expr.is_Add:

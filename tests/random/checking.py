@@ -116,7 +116,8 @@ def _sources(gradient: Any) -> str:
 
 
 def _expected(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    value = f(*copy.deepcopy(args))
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        value = f(*copy.deepcopy(args))
     if np.shape(value) != () or np.asarray(value).dtype.kind != "f" or not abs(value) < LARGEST:
         raise Unusable(f"value {value!r}")
     return value
@@ -155,39 +156,45 @@ def _compare_pullback(f: Callable[..., Any], args: tuple[Any, ...], argnums: tup
 
 def _compare_differences(f: Callable[..., Any], args: tuple[Any, ...], argnums: tuple[int, ...], bars: Any, is_single: bool) -> bool:
     point = widened(args)
+    value = float(f(*copy.deepcopy(point)))
+    if not np.isclose(value, float(f(*copy.deepcopy(args))), rtol=1e-3, atol=1e-3):
+        return False  # precision decides which way it goes
     rng = np.random.default_rng(0)
     directions = {n: direction(point[n], rng) for n in argnums}
     is_smooth = True
     for chosen in [argnums, *([(n,) for n in argnums] if len(argnums) > 1 else [])]:
-        slopes = [_difference(f, point, {n: directions[n] for n in chosen}, h) for h in (STEP, STEP / 2, STEP / 20)]
+        slopes = [s for h in (STEP, STEP / 2, STEP / 20) for s in _slopes(f, point, value, {n: directions[n] for n in chosen}, h)]
         products = [np.vdot(bar, dot) for n in chosen for bar, dot in zip(leaves(bars[argnums.index(n)]), leaves(directions[n]))]
         got = float(sum(products))
         scale = 1.0 + sum(abs(float(p)) for p in products)
-        if not all(np.isfinite(slopes)) or max(slopes) - min(slopes) > 1e-4 * (1.0 + max(map(abs, slopes))):
+        if not all(np.isfinite(slopes)) or max(slopes) - min(slopes) > 0.03 * (1.0 + max(map(abs, slopes))):
             is_smooth = False
             continue
-        want = (4 * slopes[1] - slopes[0]) / 3
-        tolerance = (2e-2 if is_single else 1e-5) * scale + 10 * abs(slopes[1] - slopes[0])
+        central = [(slopes[n] + slopes[n + 1]) / 2 for n in (0, 2)]
+        want = (4 * central[1] - central[0]) / 3
+        tolerance = (2e-2 if is_single else 1e-5) * scale + 10 * abs(central[1] - central[0])
         if not abs(got - want) <= tolerance:
             raise Wrong(f"gradient by {chosen}: got {got!r}, want {want!r}\n  gradient {bars!r}")
     return is_smooth
 
 
-def _difference(f: Callable[..., Any], point: tuple[Any, ...], directions: dict[int, Any], h: float) -> float:
-    ends = []
+def _slopes(f: Callable[..., Any], point: tuple[Any, ...], value: float, directions: dict[int, Any], h: float) -> tuple[float, float]:
+    """The differences to both sides: they differ at a corner."""
+    found = []
     for step in (h, -h):
         args = tuple(moved(a, directions[n], step) if n in directions else copy.deepcopy(a) for n, a in enumerate(point))
         try:
-            ends.append(float(f(*args)))
+            found.append((float(f(*args)) - value) / step)
         except Exception:
-            return float("nan")
-    return (ends[0] - ends[1]) / (2 * h)
+            found.append(float("nan"))
+    return found[0], found[1]
 
 
 def _compare_structure(bar: Any, arg: Any, where: str) -> None:
     if is_float(arg):
         want = np.asarray(arg)
-        if np.shape(bar) != want.shape or np.asarray(bar).dtype != want.dtype:
+        dtypes = (np.float64, np.float32) if type(arg) is float else (want.dtype,)  # a Python number takes the precision of what it meets
+        if np.shape(bar) != want.shape or np.asarray(bar).dtype not in dtypes:
             raise Wrong(f"{where}: shape and dtype {np.shape(bar)} {np.asarray(bar).dtype}, want {want.shape} {want.dtype}")
         if isinstance(arg, np.ndarray) and arg.ndim and not isinstance(bar, np.ndarray):
             raise Wrong(f"{where}: got {type(bar)}")

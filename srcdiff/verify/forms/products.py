@@ -11,6 +11,7 @@ import sympy
 
 from srcdiff.verify.forms.reductions import axes_of, np_sum, reduce_along
 from srcdiff.verify.formulas import FORMULAS
+from srcdiff.verify.matrices import are_implicit, determinant, inverse
 from srcdiff.verify.polynomials import Undecided
 from srcdiff.verify.symbolic import (
     ARRAY_UFUNCS,
@@ -79,6 +80,8 @@ def _determinant(a: Any) -> Any:
 
 def _inverse(a: Any) -> Any:
     n = len(a)
+    if are_implicit(a):
+        return inverse(a)
     if n > 4:
         raise Undecided("the inverse of a matrix of more than four rows")
     factor = 1 / _determinant(a)
@@ -99,7 +102,7 @@ def by_matrix(a: Any, form: Callable[[Any], Any], *, is_matrix: bool) -> Any:
 
 @form_of(np.linalg.det, "scipy.det")
 def _det(a: Any, **kwargs: Any) -> Any:
-    return by_matrix(a, _determinant, is_matrix=False)
+    return by_matrix(a, lambda m: determinant(list(m.ravel())) if are_implicit(m) else _determinant(m), is_matrix=False)
 
 
 @form_of(np.linalg.inv, "scipy.inv")
