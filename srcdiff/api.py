@@ -27,10 +27,15 @@ def _compiler() -> Any:
 
 
 class Gradient:
-    """The gradient of a function: call it with the function's arguments.
+    """The gradient of a function, or its value and gradient: call it with the function's arguments.
 
     It compiles at the first call for the kinds of the arguments, and picks a compiled variant at later ones. It keeps no
-    state between calls and may be called from several threads.
+    state between calls and may be called from several threads. `primal` is the function as it was written.
+
+    >>> import srcdiff
+    >>> gradient = srcdiff.grad(lambda x, n: x**n)
+    >>> gradient(3.0, 2)
+    6.0
     """
 
     def __init__(self, f: Callable[..., Any], task: Task) -> None:
@@ -45,6 +50,7 @@ class Gradient:
         self._companion: Gradient | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The gradient at these arguments; an exception of the function's own comes through, with a note of its line."""
         if self._bound or self._named:
             args, kwargs = (*self._bound, *args), {**self._named, **kwargs}
         for guard, fn in self._pairs:
@@ -92,15 +98,40 @@ class Gradient:
     def source_for(self, *args: Any, **kwargs: Any) -> str:
         """The source of the variant for arguments of the kinds of these.
 
+        Args:
+            args, kwargs: example arguments; only their kinds count (types, dtypes, number of axes, which axes are 1).
+
+        Returns:
+            The text of one function; it calls nothing of srcdiff unless a shape depends on values.
+
+        Raises:
+            SrcdiffError: for what cannot be differentiated.
+
         >>> import srcdiff
-        >>> print(srcdiff.grad(lambda x: x * x).source_for(3.0))  # doctest: +SKIP
+        >>> print(srcdiff.grad(lambda x: x * x, comments=False).source_for(3.0))
         def lambda_grad(x):
             return 2 * x
+        <BLANKLINE>
         """
         return self._live_for(args, kwargs).variant.source
 
     def compile(self, *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        """The function of the variant for arguments of the kinds of these, without the test of their kinds at each call."""
+        """The function of the variant for arguments of the kinds of these, without the test of their kinds at each call.
+
+        Args:
+            args, kwargs: example arguments, as in `source_for`.
+
+        Returns:
+            The emitted function. It holds for arguments of these kinds only, and tests nothing.
+
+        Raises:
+            SrcdiffError: for what cannot be differentiated.
+
+        >>> import srcdiff
+        >>> fast = srcdiff.grad(lambda x: x * x).compile(1.0)
+        >>> fast(3.0)
+        6.0
+        """
         fn = self._live_for(args, kwargs).functions[0]
         return functools.partial(fn, *self._bound, **self._named) if self._bound or self._named else fn
 
@@ -109,7 +140,18 @@ class Gradient:
         """The source of the variant that was compiled last; before any call, of the general form.
 
         The general form holds for numbers and arrays of any kind, or for the kinds that the annotations tell; where it needs a
-        fact that only the arguments know it calls `srcdiff.runtime`.
+        fact that only the arguments know it calls srcdiff.
+
+        Raises:
+            KindError: the function takes containers apart, so that no form is general.
+
+        >>> import srcdiff
+        >>> def cube(x: float):
+        ...     return x**3
+        >>> print(srcdiff.grad(cube, comments=False).source)
+        def cube_grad(x):
+            return 3 * x**2
+        <BLANKLINE>
         """
         if self._lives:
             return self._lives[-1].variant.source
@@ -123,7 +165,15 @@ class Gradient:
 
     @property
     def value_and_grad(self) -> Gradient:
-        """The function that gives the value and the gradient: `(value, gradient)`."""
+        """The function that gives the value and the gradient, computed together.
+
+        Its result is `(value, gradient)`, with `has_aux` `((value, auxiliary data), gradient)`; shapes and dtypes are those of
+        the function's result and of its arguments.
+
+        >>> import srcdiff
+        >>> srcdiff.grad(lambda x: x * x).value_and_grad(3.0)
+        (9.0, 6.0)
+        """
         if self._companion is None:
             task = self._options
             self._companion = Gradient(self.primal, Task("value_and_grad", task.argnums, task.is_single, task.has_aux, task.comments))
@@ -238,18 +288,24 @@ def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: boo
         comments: whether the emitted source names the user's lines.
 
     Returns:
-        A function of `f`'s arguments that returns the gradient: of the structure, shapes and dtypes of the argument, a tuple of
-        these where `argnums` is a sequence, a pair (gradient, auxiliary data) where `has_aux`. Leaves that are neither real
-        numbers nor arrays of them give None.
+        A function of `f`'s arguments that returns the gradient: of the structure, shapes and dtypes of the argument (float32
+        stays float32), a tuple of these where `argnums` is a sequence, a pair (gradient, auxiliary data) where `has_aux`.
+        Leaves that are neither real numbers nor arrays of them give None.
 
-    Raises:
-        SrcdiffError: at the first call, for what cannot be differentiated.
+    Raises, at the first call for arguments of a kind:
+        SourceNotFound: `f` is not written in Python, and has no rule.
+        SyntaxNotAccepted: it uses Python that is outside the accepted subset.
+        NoRule: it calls a function that has no derivative rule.
+        NotDifferentiable: its result is no real scalar, or the argument has no derivative.
+        KindError: the kinds of its values do not settle, or `argnums` names no parameter.
 
     >>> import numpy as np
-    >>> def energy(x):
-    ...     return np.sum(x ** 2)
-    >>> grad(np.square)(3.0)
-    6.0
+    >>> def energy(x, k):
+    ...     return 0.5 * k * np.sum(x**2)
+    >>> grad(energy)(np.array([1.0, -2.0]), 3.0)
+    array([ 3., -6.])
+    >>> grad(energy, argnums=("x", "k"))(np.array([1.0, -2.0]), 3.0)
+    (array([ 3., -6.]), np.float64(2.5))
     """
     if f is None:
         return lambda g: grad(g, argnums, has_aux, holomorphic, comments=comments)
@@ -259,10 +315,14 @@ def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: boo
 def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, comments: bool = True) -> Any:
     """The value of `f` and its gradient, computed together: `(value, gradient)`.
 
-    Arguments are those of `grad`. With `has_aux` it returns `((value, auxiliary data), gradient)`.
+    Args and errors are those of `grad`.
 
-    >>> value_and_grad(np.square)(3.0)
-    (np.float64(9.0), 6.0)
+    Returns:
+        A function of `f`'s arguments that returns the value, as `f` does, and the gradient, as `grad(f)` does; with `has_aux`
+        `((value, auxiliary data), gradient)`. It is what `scipy.optimize.minimize(jac=True)` takes.
+
+    >>> value_and_grad(lambda x: x**2)(3.0)
+    (9.0, 6.0)
     """
     if f is None:
         return lambda g: value_and_grad(g, argnums, has_aux, holomorphic, comments=comments)
@@ -270,13 +330,29 @@ def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, ha
 
 
 class Pullback:
-    """What `vjp` returns: from an adjoint of the result to those of the arguments. It may be called again and again."""
+    """What `vjp` returns: from an adjoint of the result to those of the arguments. It may be called again and again.
+
+    `source` is that of the two functions behind it: the forward sweep, and the reverse sweep that reads what it kept.
+    """
 
     def __init__(self, reverse: Callable[..., Any], record: Any, source: str, result: Any) -> None:
         self._reverse, self._record, self.source = reverse, record, source
         self._template = template_of(result)
 
     def __call__(self, y_bar: Any) -> Any:
+        """The adjoints of the arguments.
+
+        Args:
+            y_bar: an adjoint of the result: of its structure and shapes; numbers and lists are taken as arrays of its dtype,
+                what stands for an integer or a string is not read.
+
+        Raises:
+            KindError: `y_bar` has another structure or shape than the result.
+
+        >>> _, pullback = vjp(lambda x: x * x, 3.0)
+        >>> pullback(2.0)
+        (12.0,)
+        """
         return self._reverse(self._record, seed_like(self._template, y_bar, "y_bar"))
 
     def __repr__(self) -> str:
@@ -295,8 +371,10 @@ def template_of(value: Any) -> Any:
         return {k: template_of(v) for k, v in value.items()}
     if hasattr(value, "__dataclass_fields__"):
         return {k: template_of(getattr(value, k)) for k in value.__dataclass_fields__}
-    if isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"):
-        return np.shape(value), np.asarray(value).dtype
+    if type(value) is float:
+        return (), float
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f":
+        return value.shape, value.dtype
     return None
 
 
@@ -324,8 +402,8 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
     except ValueError:
         raise KindError(f"`{path}` is no array; the result is one of shape {shape} and dtype {dtype}") from None
     if seed.dtype.kind not in "fiub" or seed.shape != shape:
-        raise KindError(f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; the result is of shape {shape} and dtype {dtype}")
-    return seed.astype(dtype, copy=False)[()]
+        raise KindError(f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; the result is of shape {shape} and dtype {np.dtype(dtype)}")
+    return float(seed) if dtype is float else seed.astype(dtype, copy=False)[()]
 
 
 class _Seeds(dict[Any, Any]):
@@ -346,8 +424,13 @@ def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, ha
 
     Returns:
         `(result, pullback)`, and the auxiliary data third where `has_aux`. `pullback(y_bar)` takes an adjoint of the result's
-        structure, and gives the adjoints of the arguments: a tuple, or a single one where `argnums` is an int or a name.
+        structure, and gives the adjoints of the arguments, in their shapes and dtypes: a tuple, or a single one where
+        `argnums` is an int or a name.
 
+    Raises:
+        SrcdiffError: as `grad` does, here at once.
+
+    >>> import numpy as np
     >>> y, pullback = vjp(np.tanh, np.array([0.0, 0.5]))
     >>> pullback(np.array([1.0, 0.0]))
     (array([1., 0.]),)
@@ -381,9 +464,13 @@ def check_grads(
         argnums: which arguments; None means all that have a derivative.
         kwargs: keyword arguments of `f`.
 
+    The default tolerances follow the coarsest dtype among arguments and results: 1e-5 for float64, 2e-3 for float32.
+
     Raises:
         AssertionError: the gradient disagrees.
+        KindError: `order` or `modes` are not of this version.
 
+    >>> import numpy as np
     >>> check_grads(np.sin, [0.5])
     """
     from srcdiff.verify import numeric
@@ -410,12 +497,14 @@ def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kw
         kwargs: keyword arguments of `f`.
 
     Returns:
-        A report that prints what was proved, for which shapes and under which conditions, and what was not.
+        A report that prints what was proved, for which shapes and under which conditions, and what was not; it is true where
+        everything was proved. What is too large for SymPy is reported as not proved.
 
     Raises:
         KindError: a branch depends on the values of the arguments.
         NotDifferentiable: the function computes something that symbols cannot.
 
+    >>> import numpy as np
     >>> print(verify(lambda x: x * np.exp(x), 0.5))  # doctest: +ELLIPSIS
     gradient of ... by x: proved...
     """

@@ -42,7 +42,11 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
                     yield args[0]
                 return
             names = list(rule.signature.parameters) if rule.signature is not None else []
-            star = next((i for i, p in enumerate(rule.signature.parameters.values()) if p.kind is p.VAR_POSITIONAL), None) if rule.signature else None
+            star = (
+                next((i for i, p in enumerate(rule.signature.parameters.values()) if p.kind is p.VAR_POSITIONAL), None)
+                if rule.signature
+                else None
+            )
             for i, arg in enumerate(args):
                 name = names[star] if star is not None and i >= star else names[i] if i < len(names) else ""
                 if name in rule.wrt:

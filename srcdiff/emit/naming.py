@@ -145,11 +145,13 @@ class _Naming:
         self.give(var, name)
 
     def becomes(self, var: Var) -> Var | None:
-        """What a variable flows into: the first that has a name, or else the last."""
-        into = self.wishes.into.get(var)
-        while into is not None and into not in self.names and into in self.wishes.into:
-            into = self.wishes.into[into]
-        return into
+        """What a variable flows into: the first that has a name, or else the next."""
+        first = into = self.wishes.into.get(var)
+        passed: set[Var] = set()
+        while into is not None and into not in self.names and into not in passed:
+            passed.add(into)
+            into = self.wishes.into.get(into)
+        return into if into in self.names else first
 
     def is_next(self, var: Var, other: Var, base: str) -> bool:
         return self.bases.of(other) == base or self.wishes.into.get(other) is var

@@ -463,6 +463,7 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
 def _list_method(low: Lowering, ref: ListRef, name: str, args: Args, node: ast.AST) -> Value:
     state = low.store[ref]
     if name == "append":
+        refuse_foreign(low, ref, node)
         if is_atom(state):
             item = low.atom(args[0])
             kind = kind_of(state)
@@ -481,6 +482,14 @@ def _list_method(low: Lowering, ref: ListRef, name: str, args: Args, node: ast.A
     raise low.refuse(
         SyntaxNotAccepted, f"the list method `.{name}` is not accepted", node, why="Lists change by append alone.", instead="build the list with append or a comprehension."
     )
+
+
+def refuse_foreign(low: Lowering, ref: ListRef, node: ast.AST) -> None:
+    if ref in low.foreign:
+        raise low.refuse(
+            SyntaxNotAccepted, "a list is changed that outlives the call", node, why="The caller or the module holds it.",
+            instead="build a list of the function's own: ys = list(xs).",
+        )  # fmt: skip
 
 
 def _search(low: Lowering, items: list[Value], name: str, args: Args, node: ast.AST) -> Value:

@@ -98,6 +98,11 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
     rule = chapters.find(value)
     if rule is not None:
         return call_primitive(low, rule, args, kwargs, node)
+    if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(value, type):
+        raise low.refuse(
+            NoRule, f"`{text}` is called inside a differentiated function", node, why="Derivatives of derivatives are not accepted in this version.",
+            instead="compute it outside, and pass its result as an argument.",
+        )  # fmt: skip
     if isinstance(value, functools.partial):
         inner = Ref(value.func, getattr(value.func, "__name__", "function"))
         bound = tuple(_constant(low, a, node) for a in value.args)

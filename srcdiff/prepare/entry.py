@@ -202,7 +202,7 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
     builder = low.builder
     match s:
         case Leaf(ListOf(), _):
-            return low.new_list(leaves.get(id(s), atom))
+            return _foreign(low, low.new_list(leaves.get(id(s), atom)))
         case Leaf():
             return leaves.get(id(s), atom)
         case Known(value, _):
@@ -211,13 +211,13 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             return Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, getattr(value, "__name__", hint))
         case Sequence(cls, items, _):
             parts = tuple(_open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves) for n, i in enumerate(items))
-            return low.new_list(parts) if issubclass(cls, list) else parts
+            return _foreign(low, low.new_list(parts)) if issubclass(cls, list) else parts
         case Mapping(_, keys, items, _):
             opened = []
             for key, i in zip(keys, items):
                 name = key if isinstance(key, str) and key.isidentifier() else f"{hint}_item"
                 opened.append((key, _open(low, i, _item(builder, i, atom, Const(key), name, leaves), name, leaves)))
-            return low.new_dict(tuple(opened))
+            return _foreign(low, low.new_dict(tuple(opened)))
         case Object(value, path):
             return Instance(value, atom, path)
         case Fields(cls, fields, items, _):
@@ -230,6 +230,12 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
                 read = builder.apply(Op(f"field {f}", "attribute", f), (atom,), hint=f, kind=kind)
                 values.append(_open(low, i, read, f, leaves))
             return Record(cls, fields, tuple(values))
+
+
+def _foreign(low: Lowering, ref: Any) -> Value:
+    """A list or dict that outlives the call: it may be read, not changed."""
+    low.foreign.add(ref)
+    return ref
 
 
 def _item(builder: Builder, s: Structure, atom: Any, key: Const, hint: str, leaves: dict[int, Var]) -> Any:

@@ -19,7 +19,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Const, Free, Op, Ref, SliceOf, Var
-from srcdiff.prepare import calls, loops, statements
+from srcdiff.prepare import builtin_calls, calls, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
@@ -572,6 +572,7 @@ def static_length(low: Lowering, length: Any) -> int | None:
 
 
 def extend_list(low: Lowering, ref: ListRef, value: Value, node: ast.AST) -> None:
+    builtin_calls.refuse_foreign(low, ref, node)
     items, more = low.items(ref), known_items(low, value)
     if items is None or more is None:
         raise low.refuse(SyntaxNotAccepted, "a list that grows in a loop grows by append", node, instead="append the items one by one.")

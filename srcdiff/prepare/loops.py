@@ -436,6 +436,10 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
     if isinstance(value, Poison):
         return slot
     entry = low.store
+    if value in low.foreign if isinstance(value, (ListRef, DictRef)) else False:
+        if key in attempt.skeletons:
+            low.frame.vars[name] = Poison(f"`{slot.hint}` is at first a list that the caller holds, and another one in later trips")
+            return slot
     if isinstance(value, Const) and value.value is UNBOUND:
         skeleton = attempt.skeletons.get(key)
         if skeleton is None:

@@ -50,6 +50,7 @@ class Lowering:
     loops: list[Any] = field(default_factory=list)
     node: ast.AST | None = None
     holders: dict[str, Any] = field(default_factory=dict)  # modules and cells that the guard reaches values through
+    foreign: set[ListRef | DictRef] = field(default_factory=set)  # lists and dicts that the caller or the module holds
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     root_source: FunctionSource = field(init=False)
 
@@ -199,7 +200,12 @@ class Joiner:
         if not (isinstance(a, ListRef) and isinstance(b, ListRef)):
             return None
         state = self.state_of(self.then.state[1][a], self.orelse.state[1][b], hint)
-        return None if state is None else self.low.new_list(state)
+        if state is None:
+            return None
+        joined = self.low.new_list(state)
+        if a in self.low.foreign or b in self.low.foreign:
+            self.low.foreign.add(joined)
+        return joined
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
         pairs = [(a, self.then), (b, self.orelse)]

@@ -93,7 +93,7 @@ class Staged:
     def is_full(self) -> bool:
         """Whether the physical shape is the logical one."""
         own = dims_of(self.atom.kind)
-        return own is None or self.dims is None or same_shape(own, self.dims)
+        return self.dims is None or (own is not None and same_shape(own, self.dims))
 
     @property
     def ndim(self) -> int:

@@ -94,6 +94,8 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     elif isinstance(kind, Array) and kind.dims != () and isinstance(contribution.kind, Array) and contribution.kind.dtype != kind.dtype:
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
+    if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
+        contribution = Staged(b, contribution.atom, kind.dims, lambda: var)  # of unknown rank: it broadcasts to its value's shape
     existing = adjoints.get(key)
     if existing is None:
         total = contribution

@@ -26,6 +26,7 @@ from srcdiff.verify.polynomials import (
     Undecided,
     add_to,
     exponents_of,
+    integral,
     product_of,
     sum_of,
 )  # fmt: skip
@@ -157,13 +158,52 @@ class Algebra:
 
     def is_zero(self, a: Quotient) -> bool:
         """Whether the numerator vanishes; while it does not, known sums are replaced by what they are, outermost first."""
-        num = self.reduced(a.num)
+        num = integral(a.num)[0]
+        return self.vanishes_by_parts(num) or self.vanishes_as_a_whole(num)
+
+    def vanishes_as_a_whole(self, num: Poly) -> bool:
+        num = self.reduced(num)
         while num:
-            within = {i for m in num for i, _ in exponents_of(m)} & self.sums.keys()
-            if not within:
+            outermost = self.outermost_sum(num)
+            if outermost is None:
                 return False
-            num = self.reduced(self.with_definition(num, max(within, key=lambda i: self.opaque.rank(self.sums[i]))))
+            num = self.reduced(self.with_definition(num, outermost))
         return True
+
+    def vanishes_by_parts(self, num: Poly) -> bool:
+        """The same, where the part of each power of a root vanishes by itself."""
+        while num:
+            for index in sorted(self.relations, reverse=True):
+                parts = self.by_root_power(num, index)
+                if parts:
+                    return all(self.vanishes_by_parts(part) for part in parts)
+            outermost = self.outermost_sum(num)
+            if outermost is None:
+                return False
+            num = self.with_definition(num, outermost)
+        return True
+
+    def outermost_sum(self, num: Poly) -> int | None:
+        within = {i for m in num for i, _ in exponents_of(m)} & self.sums.keys()
+        return max(within, key=lambda i: (self.opaque.rank(self.sums[i]), i)) if within else None
+
+    def by_root_power(self, num: Poly, index: int) -> list[Poly]:
+        """For each j < q, the factor of r**j, r being a root of degree q; no parts if it does not occur."""
+        q, equal = self.relations[index]
+        parts: dict[int, dict[int, Poly]] = {}
+        occurs = False
+        for m, c in num.items():
+            e = dict(exponents_of(m)).get(index, 0)
+            occurs |= e != 0
+            k, j = divmod(e, q)
+            parts.setdefault(j, {}).setdefault(k, {})[m - (e << (BITS * index))] = c
+        out = []
+        for by_power in parts.values() if occurs else ():
+            part: Poly = {}
+            for k, factor in by_power.items():
+                add_to(part, self.times(factor, self.to_power(equal, k - min(by_power))))
+            out.append(part)
+        return out
 
     def reduced(self, num: Poly) -> Poly:
         for index in sorted(self.relations, reverse=True):
@@ -188,7 +228,8 @@ class Algebra:
         """A numerator in which an indeterminate is replaced by the sum that it stands for, times a power of its divisors."""
         known = self.sums[index]
         definition = self.total(self.parts(known, known))
-        below: Poly = {0: 1}
+        above, scale = integral(definition.num)
+        below: Poly = {0: scale}
         for number, e in definition.den:
             below = self.times(below, self.to_power(self.divisors[number], e))
         by_power: dict[int, Poly] = {}
@@ -198,8 +239,8 @@ class Algebra:
         lowest, highest = min(0, *by_power), max(0, *by_power)
         out: Poly = {}
         for e, part in by_power.items():
-            scale = self.times(self.to_power(definition.num, e - lowest), self.to_power(below, highest - e))
-            add_to(out, self.times(part, scale))
+            power = self.times(self.to_power(above, e - lowest), self.to_power(below, highest - e))
+            add_to(out, self.times(part, power))
         return out
 
     def reduce(self, num: Poly, index: int) -> Poly:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def are_implicit(a: Any) -> bool:
 
 
 def _square(entries: Sequence[Expr]) -> int:
-    return int(round(len(entries) ** 0.5))
+    return math.isqrt(len(entries))
 
 
 class InverseEntry(sympy.Function):  # type: ignore[misc]

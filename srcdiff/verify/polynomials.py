@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ class Undecided(Exception):
 BITS = 32
 MAX_EXPONENT = 1_000_000
 MAX_POWER = 1_000
-MAX_WORK = 3_000_000
+MAX_WORK = 1_500_000
 _HALF = 1 << (BITS - 1)
 
 
@@ -47,6 +48,12 @@ def sum_of(a: Poly, b: Poly) -> Poly:
     out = dict(a)
     add_to(out, b)
     return out
+
+
+def integral(a: Poly) -> tuple[Poly, int]:
+    """(a multiple with integer coefficients, the factor)."""
+    scale = math.lcm(*[c.denominator for c in a.values()])
+    return {m: int(c * scale) for m, c in a.items()}, scale
 
 
 def product_of(a: Poly, b: Poly) -> Poly:
