@@ -6,6 +6,7 @@ y = if c: yield x          reading y fails where c is false
 
 from __future__ import annotations
 
+from srcdiff.ir.kinds import Array, Number
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, Function, If, Loop, Next, Operand, Var
 from srcdiff.ir.walk import ends_of, operands_of
 
@@ -13,7 +14,7 @@ _NOTHING = Const(UNBOUND)
 
 
 def unbound_in(function: Function) -> set[Var]:
-    """The joined and carried variables that some way through the program leaves unbound."""
+    """The joined and carried variables that some way through the program leaves unbound, or smaller than their kind says."""
     found: set[Var] = set()
     _block(function.body, found)
     return found
@@ -46,5 +47,13 @@ def _loop(loop: Loop, found: set[Var]) -> None:
 
 def _join(variables: tuple[Var, ...], rows: tuple[tuple[Operand, ...], ...], found: set[Var]) -> None:
     for var, values in zip(variables, zip(*rows)):
-        if any(value == _NOTHING or (isinstance(value, Var) and value in found) for value in values):
+        if any(value == _NOTHING or (isinstance(value, Var) and value in found) or _is_smaller(value, var) for value in values):
             found.add(var)
+
+
+def _is_smaller(value: Operand, var: Var) -> bool:
+    """Whether a number stands for an array: `s = 0`, then `s = s + x` in a loop that may run no trip."""
+    if not isinstance(var.kind, Array) or not var.kind.dims:
+        return False
+    kind = getattr(value, "kind", None)
+    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.dims == ())

@@ -246,6 +246,10 @@ def _isinstance(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Val
     value, classes = args
     wanted = classes if isinstance(classes, tuple) else (classes,)
     types = tuple(c.value for c in wanted if isinstance(c, Ref))
+    kind = kind_of(value) if is_atom(value) else None
+    if isinstance(kind, Array) and kind.dims == () and len(types) == len(wanted):  # a scalar of NumPy's, or an array without axes
+        asked = tuple(Ref(t, t.__name__) for t in types)
+        return low.builder.apply(ops.call_op(isinstance, "isinstance"), (value, asked if len(asked) > 1 else asked[0]), kind=BOOL)
     sample = _class_of(low, value)
     if sample is None or len(types) != len(wanted):
         raise low.refuse(KindError, "the class of this value is not known when the function is compiled", node)
@@ -320,6 +324,10 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     else:
         rows = low.store[value] if isinstance(value, ListRef) else value
         of = kind_of(rows) if is_atom(rows) else None
+        if isinstance(of, ListOf) and is_scalar(of.item):
+            op = Op("np.array", "call", "np.array", np.array)
+            sample = np.array([_sample(of.item)], dtype=None if dtype is None else dtype.value)
+            return low.builder.apply(op, (rows,), named, kind=Array(sample.dtype.name, (of.length,)), hint="array")
         if isinstance(of, ListOf) and isinstance(of.item, ListOf):
             value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)

@@ -227,6 +227,11 @@ def _check_scalar(primal: Primal, result: Value) -> None:
             f"`{name}` returns an array of shape ({shape}{',' if len(kind.dims) == 1 else ''}), not a scalar", place,
             why="A gradient is of one number.", instead="reduce it with np.sum or np.mean, or use vjp or jacobian.",
         )  # fmt: skip
+    if isinstance(kind, Array) and kind.dims is None:
+        raise NotDifferentiable(
+            f"`{name}` returns an array whose number of axes is not known, not a scalar", place,
+            why="It may differ from path to path.", instead="reduce it with np.sum or np.mean on every path.",
+        )  # fmt: skip
     if isinstance(kind, (Number, Array)):
         dtype = kind.type if isinstance(kind, Number) else kind.dtype
         if dtype.startswith("complex"):
@@ -345,7 +350,9 @@ def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
     is_whole = _is_whole(kind_of(atom)) and not isinstance(atom, Const)
     if is_whole and isinstance(kind, Number):
         return b.apply(call_op(float, "float"), (atom,), kind=kind)
-    if is_whole and isinstance(kind, Array) and kind.dims == ():
+    held = kind_of(atom)
+    is_other = isinstance(held, Array) and held.dims == () and isinstance(kind, Array) and held.dtype != kind.dtype
+    if (is_whole or is_other) and isinstance(kind, Array) and kind.dims == ():
         return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
     if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):
         return atom

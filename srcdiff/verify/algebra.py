@@ -331,9 +331,9 @@ class Algebra:
             return Quotient({0: Fraction(float(expr))} if expr else {})
         return self.convert_function(expr)
 
-    def parts(self, total: Expr, other_than: Expr | None = None) -> list[Quotient]:
+    def parts(self, total: Expr, within: Expr | None = None) -> list[Quotient]:
         """The addends of a sum, those that make up a known sum as that."""
-        found, rest = self.opaque.split(total, other_than) if len(self.opaque) else ([], total)
+        found, rest = self.opaque.split(total, within) if len(self.opaque) else ([], total)
         return [self.of_known_sum(factor, known) for factor, known in found] + [
             self.quotient(a) for a in sympy.Add.make_args(rest)
         ]

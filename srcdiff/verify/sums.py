@@ -10,6 +10,8 @@ from typing import Any
 
 import sympy
 
+from srcdiff.verify.terms import plus, serial, times
+
 Expr = Any
 
 
@@ -22,16 +24,17 @@ class Sums:
         heights: dict[Any, int] = {}
         seen: set[Any] = set()
         for whole in sums:
-            primitive = whole.primitive()[1]
-            if primitive in seen or -primitive in seen:
+            terms = dict(whole.as_coefficients_dict())
+            unit = terms[min(terms, key=serial)]
+            terms = {t: c / unit for t, c in terms.items()}
+            key = frozenset(terms.items())
+            if key in seen or len(terms) < 2:
                 continue
-            seen.add(primitive)
-            self._ranks[primitive] = _nesting(primitive, heights)
-            terms = dict(primitive.as_coefficients_dict())
+            seen.add(key)
+            known = sympy.Add(*[times(c, t) for t, c in terms.items()], evaluate=False)
+            self._ranks[known] = _nesting(known, heights)
             for term in terms:
-                self._by_term.setdefault(term, []).append((primitive, terms))
-        for known in self._by_term.values():
-            known.sort(key=lambda item: -len(item[1]))
+                self._by_term.setdefault(term, []).append((known, terms))
 
     def __len__(self) -> int:
         return len(self._ranks)
@@ -40,23 +43,30 @@ class Sums:
         """Higher for sums that contain others."""
         return self._ranks[known]
 
-    def split(self, total: Expr, other_than: Expr | None = None) -> tuple[list[tuple[Any, Expr]], Expr]:
-        """((factor, known sum), …) and the rest, which add up to `total`; larger sums are taken first."""
+    def split(self, total: Expr, within: Expr | None = None) -> tuple[list[tuple[Any, Expr]], Expr]:
+        """((factor, known sum), …) and the rest, which add up to `total`; larger sums are taken first.
+
+        Where the total is the known sum `within`, only those of lower rank are.
+        """
         terms = dict(total.as_coefficients_dict())
         found: list[tuple[Any, Expr]] = []
         candidates = {id(known): known for term in terms for known in self._by_term.get(term, ())}
-        for primitive, parts in sorted(candidates.values(), key=lambda item: -len(item[1])):
+        for known, parts in sorted(candidates.values(), key=lambda item: -len(item[1])):
             first = next(iter(parts))
-            if primitive is other_than or len(parts) > len(terms) or first not in terms:
+            if (
+                len(parts) > len(terms)
+                or first not in terms
+                or (within is not None and self._ranks[known] >= self._ranks[within])
+            ):
                 continue
             factor = terms[first] / parts[first]
             if all(terms.get(t) == factor * c for t, c in parts.items()):
                 for t in parts:
                     del terms[t]
-                found.append((factor, primitive))
+                found.append((factor, known))
         if not found:
             return [], total
-        return found, sympy.Add(*[c * t for t, c in terms.items()])
+        return found, plus(*[times(c, t) for t, c in terms.items()])
 
 
 def _nesting(expr: Expr, heights: dict[Any, int]) -> int:
