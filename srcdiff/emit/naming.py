@@ -10,6 +10,7 @@ same value kept and taken back; what has nothing to do with it gets another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from srcdiff.analysis.liveness import Folds, Liveness, leaves_of, resolved
@@ -21,6 +22,7 @@ from srcdiff.passes.fold import is_sum
 from srcdiff.passes.place import VERSIONS
 
 UNREAD = "_"
+_STRANGE = re.compile(r"^\d+|\W\d*")
 
 
 def name_variables(
@@ -45,9 +47,9 @@ class _Bases:
 
     def of(self, var: Var) -> str:
         hint = var.hint
-        if not hint.isidentifier() or not hint.strip("_"):
-            hint = "value"
-        return hint
+        if not hint.isidentifier():
+            hint = _STRANGE.sub("", hint)
+        return hint if hint.strip("_") else "value"
 
     def may_have(self, var: Var, name: str) -> bool:
         """An adjoint never has a name of the user's."""

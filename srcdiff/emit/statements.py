@@ -66,7 +66,7 @@ class Statements:
             if is_new:
                 self.said = stmt.origin
             lines = self.stmt(stmt, in_loop)
-            self.note(lines, stmt.origin or self.origin_of(operands_of(stmt)))
+            self.note(lines, self.place_of(stmt.origin, operands_of(stmt)))
             if not lines:
                 self.said = before
             elif is_new and self.with_comments:
@@ -74,7 +74,7 @@ class Statements:
             out += lines
         origin = self.origin_of(operands_of(block.end))
         lines = self.end(block.end, into, in_loop)
-        self.note(lines, origin)
+        self.note(lines, self.place_of(None, operands_of(block.end)))
         is_new = _is_reverse(origin) and not _same_line(origin, self.said) and not isinstance(block.end, (Branch, Return))
         if lines and is_new and self.with_comments:
             self.said = origin
@@ -86,6 +86,25 @@ class Statements:
         if origin is not None:
             for line in lines:
                 self.origins.setdefault(line, origin)
+
+    def place_of(self, origin: Origin | None, operands: tuple[Operand, ...]) -> Origin | None:
+        """The line to name when a statement fails: that of a call of the user's that is folded into ours, else its own."""
+        if origin is not None and origin.column >= 0:
+            return origin
+        return self.called(operands) or origin or self.origin_of(operands)
+
+    def called(self, operands: tuple[Operand, ...]) -> Origin | None:
+        """Where the first call of the user's comes from that is folded into operands."""
+        for var in vars_of(operands):
+            stmt = self.expressions.folds.get(var)
+            if stmt is None:
+                continue
+            is_users = stmt.origin is not None and stmt.origin.column >= 0
+            is_call = isinstance(stmt, Apply) and stmt.op.style in ("call", "method", "item")
+            found = stmt.origin if is_users and is_call else self.called(operands_of(stmt))
+            if found is not None:
+                return found
+        return None
 
     def origin_of(self, operands: tuple[Operand, ...]) -> Origin | None:
         """Where the first expression comes from that is folded into operands."""

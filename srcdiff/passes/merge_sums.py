@@ -1,8 +1,11 @@
-"""Add to a number once instead of twice.
+"""Add to a number once instead of twice, or not at all.
 
     x_bar_1 = augment(x_bar, a)
     y_bar_1 = augment(y_bar, c)          y_bar_1 = augment(y_bar, c)
     x_bar_2 = augment(x_bar_1, -b)   →   x_bar_2 = augment(x_bar, add(a, -b))       prints  x_bar += a - b
+
+    y_bar = mul(a, b)
+    y_bar_1 = augment(y_bar, c)      →   y_bar_1 = add(mul(a, b), c)
 
 It works on the folded program, where it shows which statements stand one behind another and how long they are. Arrays
 are left alone: each of their sums would be an array more.
@@ -21,16 +24,17 @@ from srcdiff.ir.nodes import Apply, Block, Branch, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.ops import ADD, SUB
 from srcdiff.ir.walk import operands_of, statements_of, vars_of
 from srcdiff.passes.augment import augment_op
+from srcdiff.passes.dead_code import has_effect
 from srcdiff.passes.fold import Folded, is_own, width_of
 
 _WIDTH = 70
 
 
 def merge_sums(folded: Folded) -> Folded:
-    chained = [stmt.targets[0] for stmt in statements_of(folded.function.body) if _is_sum(stmt)]
-    if not chained:
+    sums = [stmt for stmt in statements_of(folded.function.body) if _is_sum(stmt)]
+    if not sums:
         return folded
-    merging = _Merging(dict(folded.folds), dict.fromkeys(chained, 0))
+    merging = _Merging(dict(folded.folds), dict.fromkeys(vars_of(stmt.args[0] for stmt in sums), 0))
     merging.count(folded)
     body = merging.block(folded.function.body)
     return replace(folded, function=replace(folded.function, body=body), folds=merging.folds)
@@ -46,6 +50,12 @@ def _is_sum(stmt: Stmt) -> TypeGuard[Apply]:
         and is_scalar(stmt.targets[0].kind)
         and is_scalar(getattr(stmt.args[0], "kind", stmt.targets[0].kind))
     )
+
+
+def _is_begin(stmt: Stmt) -> TypeGuard[Apply]:
+    """Whether a statement of ours computes a number by arithmetic."""
+    is_ours = isinstance(stmt, Apply) and is_own(stmt) and len(stmt.targets) == 1 and not stmt.targets[0].is_users
+    return is_ours and stmt.op.style in ("binary", "unary") and is_scalar(stmt.targets[0].kind)  # type: ignore[union-attr]
 
 
 @dataclass
@@ -103,6 +113,8 @@ class _Merging:
             return second
         first = stmts[place]
         assert isinstance(first, Apply)
+        if not _is_sum(first):
+            return self.begun(stmts, place, first, second)
         (base, a), b = first.args, second.args[1]
         text, a = self.signed(first.op.text, a)
         inner = Var("total", second.targets[0].kind)
@@ -113,19 +125,38 @@ class _Merging:
         self.folds[inner] = Apply((inner,), op, (a, b))
         return Apply(second.targets, augment_op(text), (base, inner), (), second.origin)
 
+    def begun(self, stmts: list[Stmt], place: int, first: Apply, second: Apply) -> Apply:
+        """A sum that begins with the value of the statement before."""
+        base, added = first.targets[0], second.args[1]
+        if width_of(added, self.folds) + sum(width_of(operand, self.folds) for operand in operands_of(first)) > _WIDTH:
+            return second
+        del stmts[place]
+        self.folds[base] = first
+        return Apply(second.targets, ADD if second.op.text == "+" else SUB, (base, added), (), second.origin)
+
     def place(self, stmts: list[Stmt], second: Apply) -> int | None:
         """Where the sum stands that the second adds to, if it may move down to it: only other sums stand between."""
         base = second.args[0]
         between: set[str] = set()
         for place in range(len(stmts) - 1, max(len(stmts) - 4, -1), -1):
             stmt = stmts[place]
-            if not _is_sum(stmt):
+            if not _is_sum(stmt) and not (_is_begin(stmt) and stmt.targets[0] is base):
                 return None
             if stmt.targets[0] is base:
-                is_free = between.isdisjoint(leaf.hint for leaf in leaves_of(stmt.args, self.folds))
+                is_free = not between or self.may_pass(between, stmt)
                 return place if is_free and self.uses.get(base) == 1 else None
             between.add(stmt.targets[0].hint)
         return None
+
+    def may_pass(self, between: set[str], stmt: Apply) -> bool:
+        """Whether a statement may move behind sums of those names: it reads none of them, and takes nothing off a list."""
+        if not between.isdisjoint(leaf.hint for leaf in leaves_of(stmt.args, self.folds)):
+            return False
+        return not self.has_effect(stmt.args)
+
+    def has_effect(self, operands: Iterable[Operand]) -> bool:
+        found = [stmt for var in vars_of(operands) if (stmt := self.folds.get(var)) is not None]
+        return any(isinstance(s, If) or has_effect(s) or s.op.style == "pop" or self.has_effect(operands_of(s)) for s in found)
 
     def signed(self, text: str, operand: Operand) -> tuple[str, Operand]:
         """A minus in front of what is added goes into the operator."""

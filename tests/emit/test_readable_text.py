@@ -237,6 +237,47 @@ def test_sums_of_numbers_merge_and_sums_of_arrays_do_not() -> None:
     )
 
 
+def test_sums_that_take_from_a_list_keep_their_order() -> None:
+    numbers = ListOf(FLOAT, opaque())
+    b, x = Build(), user("x")
+    kept = b(DISPLAY, ListDisplay((x, b(NEG, x), Const(2.0))), hint="kept", kind=numbers)
+    x_bar, y_bar = b(MUL, x, x, hint="x_bar"), b(MUL, x, 3, hint="y_bar")
+    b(ops.call_op(print, "print", True), y_bar, x_bar, kind=Opaque("NoneType"))
+    rest, last = b.several(ops.POP, (Var("kept", numbers), Var("t", FLOAT)), kept)
+    x_bar = b(ADD, x_bar, last, hint="x_bar")
+    rest, last = b.several(ops.POP, (Var("kept", numbers), Var("t", FLOAT)), rest)
+    y_bar = b(ADD, y_bar, last, hint="y_bar")
+    x_bar = b(SUB, x_bar, x, hint="x_bar")
+    assert_prints(
+        b.function("f", [x], (b(MUL, x_bar, x_bar), b(MUL, y_bar, y_bar))),
+        """
+        def f(x):
+            kept = [x, -x, 2.0]
+            x_bar = x * x
+            y_bar = x * 3
+            print(y_bar, x_bar)
+            x_bar += kept.pop()
+            y_bar += kept.pop()
+            x_bar -= x
+            return x_bar * x_bar, y_bar * y_bar
+        """,
+    )
+
+
+def test_a_sum_that_nobody_reads_between_is_one_expression() -> None:
+    b, x, y = Build(), user("x"), user("y")
+    begun = b(MUL, x, y, hint="x_bar")
+    added = b(ADD, begun, b(MUL, y, 2), hint="x_bar")
+    assert_prints(
+        b.function("f", [x, y], b(MUL, added, added)),
+        """
+        def f(x, y):
+            x_bar = x * y + y * 2
+            return x_bar * x_bar
+        """,
+    )
+
+
 def test_numbers_stand_in_front_of_products() -> None:
     mask = Array("bool", VECTOR.dims)
     b, x, y, m = Build(), user("x"), user("y", VECTOR), user("m", mask)
