@@ -6,11 +6,31 @@
 """
 
 from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp
-from srcdiff.errors import InternalError, KindError, NoRule, NotDifferentiable, SourceNotFound, SrcdiffError, SyntaxNotAccepted
+from srcdiff.errors import (
+    InternalError,
+    KindError,
+    NoRule,
+    NotDifferentiable,
+    SourceNotFound,
+    SrcdiffError,
+    SyntaxNotAccepted,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Gradient", "InternalError", "KindError", "NoRule", "NotDifferentiable", "Pullback", "SourceNotFound", "SrcdiffError", "SyntaxNotAccepted",
-    "check_grads", "grad", "value_and_grad", "verify", "vjp",
-]  # fmt: skip
+    "Gradient",
+    "InternalError",
+    "KindError",
+    "NoRule",
+    "NotDifferentiable",
+    "Pullback",
+    "SourceNotFound",
+    "SrcdiffError",
+    "SyntaxNotAccepted",
+    "check_grads",
+    "grad",
+    "value_and_grad",
+    "verify",
+    "vjp",
+]

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from srcdiff.errors import KindError, NotDifferentiable, SourceNotFound, SrcdiffError
+from srcdiff.errors import KindError, NotDifferentiable, SourceNotFound
 from srcdiff.task import Task
 
 if TYPE_CHECKING:
@@ -159,9 +159,11 @@ class Gradient:
             return _compiler().general_source(self._f, self._task)  # type: ignore[no-any-return]
         except (KindError, NotDifferentiable) as error:
             raise KindError(
-                f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments", error.origin,
-                why=f"Without them: {error.what}.", instead="call it first, or ask for source_for(*args) with example arguments.",
-            ) from None  # fmt: skip
+                f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments",
+                error.origin,
+                why=f"Without them: {error.what}.",
+                instead="call it first, or ask for source_for(*args) with example arguments.",
+            ) from None
 
     @property
     def value_and_grad(self) -> Gradient:
@@ -176,14 +178,17 @@ class Gradient:
         """
         if self._companion is None:
             task = self._options
-            self._companion = Gradient(self.primal, Task("value_and_grad", task.argnums, task.is_single, task.has_aux, task.comments))
+            self._companion = Gradient(
+                self.primal, Task("value_and_grad", task.argnums, task.is_single, task.has_aux, task.comments)
+            )
         return self._companion
 
     def __repr__(self) -> str:
         count = len(self._lives)
         what = "gradient" if self._task.mode == "grad" else "value and gradient"
         by = ", ".join(self._spoken_argnums())
-        return f"<{what} of {self._f.__qualname__}{self._spoken_signature()} by {by}; {count} variant{'s' if count != 1 else ''} compiled>"
+        variants = "1 variant" if count == 1 else f"{count} variants"
+        return f"<{what} of {self._f.__qualname__}{self._spoken_signature()} by {by}; {variants} compiled>"
 
     def _spoken_signature(self) -> str:
         return str(inspect.signature(self._f, follow_wrapped=False))
@@ -223,17 +228,23 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
         return inner, (*args, f.__self__), kwargs
     if isinstance(f, Gradient):
         raise NotDifferentiable(
-            f"`{f._f.__name__}` is a gradient already", why="Derivatives of gradients are not accepted in this version.", instead="differentiate `.primal`."
+            f"`{f._f.__name__}` is a gradient already",
+            why="Derivatives of gradients are not accepted in this version.",
+            instead="differentiate `.primal`.",
         )
     from srcdiff.rules import chapters
 
     if chapters.find(f) is not None:
         return _around_primitive(f), (), {}
-    call = getattr(type(f), "__call__", None)
+    call = inspect.getattr_static(type(f), "__call__", None)
     if isinstance(call, types.FunctionType):
         return call, (f,), {}
     name = getattr(f, "__name__", repr(f))
-    raise SourceNotFound(f"no source for `{name}`", why="It is not a function written in Python, and it has no rule.", instead="wrap it in a function that srcdiff can read.")
+    raise SourceNotFound(
+        f"no source for `{name}`",
+        why="It is not a function written in Python, and it has no rule.",
+        instead="wrap it in a function that srcdiff can read.",
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -266,18 +277,26 @@ def _shifted(task: Task, count: int) -> Task:
 
 def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comments: bool) -> Task:
     if holomorphic:
-        raise KindError("holomorphic=True is not accepted: complex arguments have no gradient here", instead="differentiate by the real and the imaginary part.")
-    is_single = isinstance(argnums, str) or hasattr(argnums, "__index__")
-    if not is_single and not isinstance(argnums, Sequence):
-        is_single, argnums = True, (argnums,)
-    numbers: tuple[Any, ...] = (argnums,) if is_single and not isinstance(argnums, tuple) else tuple(argnums)  # type: ignore[arg-type]
+        raise KindError(
+            "holomorphic=True is not accepted: complex arguments have no gradient here",
+            instead="differentiate by the real and the imaginary part.",
+        )
+    is_single = isinstance(argnums, str) or not isinstance(argnums, Sequence)
+    numbers: tuple[Any, ...] = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
     for a in numbers:
         if isinstance(a, bool) or not (isinstance(a, str) or hasattr(a, "__index__")):
             raise KindError(f"argnums holds {a!r}: it takes positions (int) and names of parameters (str)")
     return Task(mode, tuple(a if isinstance(a, str) else a.__index__() for a in numbers), is_single, has_aux, comments)
 
 
-def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, comments: bool = True) -> Any:
+def grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    comments: bool = True,
+) -> Any:
     """The gradient of `f`, a function that returns a real scalar.
 
     Args:
@@ -312,7 +331,14 @@ def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: boo
     return Gradient(f, _task("grad", argnums, has_aux, holomorphic, comments))
 
 
-def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, comments: bool = True) -> Any:
+def value_and_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    comments: bool = True,
+) -> Any:
     """The value of `f` and its gradient, computed together: `(value, gradient)`.
 
     Args and errors are those of `grad`.
@@ -402,7 +428,10 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
     except ValueError:
         raise KindError(f"`{path}` is no array; the result is one of shape {shape} and dtype {dtype}") from None
     if seed.dtype.kind not in "fiub" or seed.shape != shape:
-        raise KindError(f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; the result is of shape {shape} and dtype {np.dtype(dtype)}")
+        raise KindError(
+            f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; "
+            f"the result is of shape {shape} and dtype {np.dtype(dtype)}"
+        )
     return float(seed) if dtype is float else seed.astype(dtype, copy=False)[()]
 
 
@@ -412,7 +441,9 @@ class _Seeds(dict[Any, Any]):
     __getattr__ = dict.__getitem__
 
 
-def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
+def vjp(
+    f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
     """The value of `f` at `primals`, and its pullback.
 
     Args:
@@ -450,9 +481,17 @@ def vjp(f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, ha
 
 
 def check_grads(
-    f: Callable[..., Any], args: Sequence[Any], order: int = 1, modes: Sequence[str] = ("rev",), atol: float | None = None, rtol: float | None = None,
-    eps: float | None = None, *, argnums: Argnums | None = None, kwargs: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 1,
+    modes: Sequence[str] = ("rev",),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    *,
+    argnums: Argnums | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+) -> None:
     """Compare the gradient of `f` with central differences in random directions.
 
     Args:
@@ -478,7 +517,11 @@ def check_grads(
     if order != 1 or tuple(modes) != ("rev",):
         raise KindError('check_grads takes order=1 and modes=("rev",) in this version')
     primal = f.primal if isinstance(f, Gradient) else f
-    chosen = tuple(i for i, a in enumerate(args) if _has_derivative(a)) if argnums is None else ((argnums,) if isinstance(argnums, (int, str)) else tuple(argnums))
+    chosen = (
+        tuple(i for i, a in enumerate(args) if _has_derivative(a))
+        if argnums is None
+        else ((argnums,) if isinstance(argnums, (int, str)) else tuple(argnums))
+    )
     numbers = [a if isinstance(a, int) else list(inspect.signature(primal).parameters).index(a) for a in chosen]
 
     def pair(*xs: Any, **named: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -518,9 +561,13 @@ def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kw
     args = (*gradient._bound, *example_args)
     shifted = tuple(n + len(gradient._bound) if n >= 0 else n for n in numbers)
     return verify_gradient(
-        gradient._f, live.functions[0], args, {**gradient._named, **kwargs},
-        argnums=shifted[0] if gradient._options.is_single else shifted, guard=live.guard,
-    )  # fmt: skip
+        gradient._f,
+        live.functions[0],
+        args,
+        {**gradient._named, **kwargs},
+        argnums=shifted[0] if gradient._options.is_single else shifted,
+        guard=live.guard,
+    )
 
 
 def _has_derivative(value: Any) -> bool:
@@ -533,6 +580,3 @@ def _has_derivative(value: Any) -> bool:
     if hasattr(value, "__dataclass_fields__"):
         return any(_has_derivative(getattr(value, n)) for n in value.__dataclass_fields__)
     return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
-
-
-__all__ = ["Gradient", "Pullback", "SrcdiffError", "check_grads", "grad", "value_and_grad", "verify", "vjp"]

@@ -20,7 +20,7 @@ from srcdiff.emit.guard import emit_guard
 from srcdiff.emit.load import load
 from srcdiff.emit.python import Emitted, emit
 from srcdiff.emit.scope import Scope
-from srcdiff.errors import KindError, SrcdiffError, add_line_note
+from srcdiff.errors import KindError, add_line_note
 from srcdiff.ir.kinds import recording_facts
 from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.passes import PASSES
@@ -92,7 +92,9 @@ def transform(primal: Primal, task: Task, selected: Sequence[Selector]) -> tuple
         return pullback(primal, selected, is_single=task.is_single, has_aux=task.has_aux, name=name)
     suffix = "grad" if task.mode == "grad" else "value_and_grad"
     with_value = task.mode == "value_and_grad"
-    return [gradient(primal, selected, is_single=task.is_single, has_aux=task.has_aux, with_value=with_value, name=f"{name}_{suffix}")], None
+    return [
+        gradient(primal, selected, is_single=task.is_single, has_aux=task.has_aux, with_value=with_value, name=f"{name}_{suffix}")
+    ], None
 
 
 # ---------------------------------------------------------------- arguments
@@ -113,7 +115,9 @@ def unknown_arguments(f: FunctionType) -> dict[str, Structure]:
     """Structures for the general form: annotations and defaults tell, the rest is unknown."""
     out: dict[str, Structure] = {}
     for name, p in inspect.signature(f, follow_wrapped=False).parameters.items():
-        annotation = p.annotation if not isinstance(p.annotation, str) else {"float": float, "int": int, "bool": bool}.get(p.annotation)
+        annotation = (
+            p.annotation if not isinstance(p.annotation, str) else {"float": float, "int": int, "bool": bool}.get(p.annotation)
+        )
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             out[name] = describe(() if p.kind is p.VAR_POSITIONAL else {}, name)
         elif annotation in (float, int, bool):
@@ -153,7 +157,11 @@ def select(task: Task, primal: Primal) -> list[Selector]:
         count = len(names) + (len(getattr(primal.structures[star], "items", ())) if star is not None else 0)
         position = argnum + count if argnum < 0 else argnum
         if not 0 <= position < count:
-            raise KindError(f"argnums={argnum}, but `{primal.name}` takes {count} positional argument{'s' if count != 1 else ''}", place, why=f"Its parameters are {spoken}.")
+            raise KindError(
+                f"argnums={argnum}, but `{primal.name}` takes {count} positional argument{'s' if count != 1 else ''}",
+                place,
+                why=f"Its parameters are {spoken}.",
+            )
         if position < len(names):
             out.append((names[position], None))
         else:
@@ -262,6 +270,3 @@ def annotate(error: BaseException, live: Live, source: FunctionSource | None = N
                     add_line_note(error, origin)
                 return
         traceback = traceback.tb_next
-
-
-__all__ = ["SrcdiffError", "Task", "annotate", "compile_variant", "find_or_compile"]

@@ -1,7 +1,7 @@
 """Drop the test that a name is bound where something else reads the name.
 
-    y                                        z = mul(y, 2)
-    z = mul(y, 2); return z           →      return z
+y                                        z = mul(y, 2)
+z = mul(y, 2); return z           →      return z
 """
 
 from __future__ import annotations

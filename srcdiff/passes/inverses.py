@@ -62,4 +62,7 @@ def _solved(stmt: Apply, inverses: Inverses, bases: Inverses) -> list[Stmt]:
     if inverse is None:
         return [stmt]
     transposed = Var(f"{inverse.hint}_T", Array(kind.dtype, kind.dims))
-    return [Apply((transposed,), ops.TRANSPOSE, (inverse,), (), stmt.origin), replace(stmt, op=ops.MATMUL, args=(transposed, right), kwargs=())]
+    return [
+        Apply((transposed,), ops.TRANSPOSE, (inverse,), (), stmt.origin),
+        replace(stmt, op=ops.MATMUL, args=(transposed, right), kwargs=()),
+    ]

@@ -1,7 +1,7 @@
 """Builtins that work on structure, and the methods of arrays, lists, dicts and strings.
 
-    zip(xs, ys)      an Iterable, which a loop takes apart        sum(parts)     the sum written out, or a loop
-    x.dot(y)         np.dot(x, y)                                 hs.append(h)   a new version of hs
+zip(xs, ys)      an Iterable, which a loop takes apart        sum(parts)     the sum written out, or a loop
+x.dot(y)         np.dot(x, y)                                 hs.append(h)   a new version of hs
 """
 
 from __future__ import annotations
@@ -172,7 +172,9 @@ def _product(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
 
 def _frexp(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """math.frexp: the exponent is locally constant, and the mantissa is math.ldexp(x, -exponent)."""
-    pair = low.builder.apply(ops.call_op(math.frexp, "math.frexp"), (low.atom(args[0]),), kind=TupleOf((Number("float"), Number("int"))))
+    pair = low.builder.apply(
+        ops.call_op(math.frexp, "math.frexp"), (low.atom(args[0]),), kind=TupleOf((Number("float"), Number("int")))
+    )
     exponent = low.builder.item(pair, Const(1), hint="exponent")
     negative = low.builder.apply(ops.NEG, (exponent,))
     return calls.call_numpy(low, math.ldexp, (args[0], negative), {}, node), exponent
@@ -217,7 +219,11 @@ def _every(is_all: bool) -> Handler:
         if items is None:
             value = low.store[args[0]] if isinstance(args[0], ListRef) else args[0]
             if is_atom(value):
-                return low.builder.apply(Op("all" if is_all else "any", "call", "all" if is_all else "any", all if is_all else any), (value,), kind=BOOL)
+                return low.builder.apply(
+                    Op("all" if is_all else "any", "call", "all" if is_all else "any", all if is_all else any),
+                    (value,),
+                    kind=BOOL,
+                )
             return handler(low, (_collected(low, value, node),), {}, node)
         result: Value = Const(is_all)
         for item in items:
@@ -309,7 +315,9 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if is_atom(value) and not isinstance(value, ListRef):
         kind = kind_of(value)
         if isinstance(kind, (Number, Array, Unknown)):
-            result = low.builder.apply(Op("np.array", "call", "np.array", np.array), (value,), named, kind=_array_kind(kind, dtype), hint="array")
+            result = low.builder.apply(
+                Op("np.array", "call", "np.array", np.array), (value,), named, kind=_array_kind(kind, dtype), hint="array"
+            )
             return result
     items = expressions.known_items(low, value)
     if items is not None:
@@ -337,7 +345,9 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
 def _array_kind(kind: Any, dtype: Any) -> Any:
     if isinstance(kind, Unknown):
         return kind
-    name = np.array(_sample(kind) if is_scalar(kind) else np.ones(1, kind.dtype), dtype=None if dtype is None else dtype.value).dtype.name
+    name = np.array(
+        _sample(kind) if is_scalar(kind) else np.ones(1, kind.dtype), dtype=None if dtype is None else dtype.value
+    ).dtype.name
     return Array(name, kind.dims if isinstance(kind, Array) else ())
 
 
@@ -427,19 +437,70 @@ def _stop_gradient(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> 
 
 
 HANDLERS: dict[Any, Handler] = {
-    len: _len, range: _iterable("range"), zip: _iterable("zip"), enumerate: _iterable("enumerate"), reversed: _iterable("reversed"),
-    list: _sequence_of("list"), tuple: _sequence_of("tuple"), dict: _dict, sum: _sum, min: _extreme("min"), max: _extreme("max"),
-    any: _every(False), all: _every(True), print: _print, isinstance: _isinstance, float: _float, int: _int, bool: _bool, str: _str, repr: _str,
-    math.fsum: _sum, math.prod: _product, math.frexp: _frexp, np.array: _array, np.asarray: _asarray, np.asanyarray: _asarray, np.ascontiguousarray: _asarray, np.shape: _shape, np.size: _size, np.ndim: _ndim,
-}  # fmt: skip
+    len: _len,
+    range: _iterable("range"),
+    zip: _iterable("zip"),
+    enumerate: _iterable("enumerate"),
+    reversed: _iterable("reversed"),
+    list: _sequence_of("list"),
+    tuple: _sequence_of("tuple"),
+    dict: _dict,
+    sum: _sum,
+    min: _extreme("min"),
+    max: _extreme("max"),
+    any: _every(False),
+    all: _every(True),
+    print: _print,
+    isinstance: _isinstance,
+    float: _float,
+    int: _int,
+    bool: _bool,
+    str: _str,
+    repr: _str,
+    math.fsum: _sum,
+    math.prod: _product,
+    math.frexp: _frexp,
+    np.array: _array,
+    np.asarray: _asarray,
+    np.asanyarray: _asarray,
+    np.ascontiguousarray: _asarray,
+    np.shape: _shape,
+    np.size: _size,
+    np.ndim: _ndim,
+}
 
 
 # ---------------------------------------------------------------- methods
 
 _ARRAY_METHODS = (
-    "sum", "mean", "std", "var", "max", "min", "prod", "cumsum", "cumprod", "dot", "ravel", "squeeze", "swapaxes", "trace", "diagonal", "round",
-    "repeat", "take", "clip", "argmax", "argmin", "argsort", "any", "all", "nonzero", "ptp", "searchsorted",
-)  # fmt: skip
+    "sum",
+    "mean",
+    "std",
+    "var",
+    "max",
+    "min",
+    "prod",
+    "cumsum",
+    "cumprod",
+    "dot",
+    "ravel",
+    "squeeze",
+    "swapaxes",
+    "trace",
+    "diagonal",
+    "round",
+    "repeat",
+    "take",
+    "clip",
+    "argmax",
+    "argmin",
+    "argsort",
+    "any",
+    "all",
+    "nonzero",
+    "ptp",
+    "searchsorted",
+)
 
 
 def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -488,16 +549,23 @@ def _list_method(low: Lowering, ref: ListRef, name: str, args: Args, node: ast.A
     if name in ("index", "count") and items is not None:
         return _search(low, list(items), name, args, node)
     raise low.refuse(
-        SyntaxNotAccepted, f"the list method `.{name}` is not accepted", node, why="Lists change by append alone.", instead="build the list with append or a comprehension."
+        SyntaxNotAccepted,
+        f"the list method `.{name}` is not accepted",
+        node,
+        why="Lists change by append alone.",
+        instead="build the list with append or a comprehension.",
     )
 
 
 def refuse_foreign(low: Lowering, ref: ListRef, node: ast.AST) -> None:
     if ref in low.foreign:
         raise low.refuse(
-            SyntaxNotAccepted, "a list is changed that outlives the call", node, why="The caller or the module holds it.",
+            SyntaxNotAccepted,
+            "a list is changed that outlives the call",
+            node,
+            why="The caller or the module holds it.",
             instead="build a list of the function's own: ys = list(xs).",
-        )  # fmt: skip
+        )
 
 
 def _search(low: Lowering, items: list[Value], name: str, args: Args, node: ast.AST) -> Value:
@@ -545,5 +613,10 @@ def _array_method(low: Lowering, owner: Value, name: str, args: Args, kwargs: Kw
     if name in _ARRAY_METHODS:
         return calls.call_numpy(low, getattr(np, name), (owner, *args), kwargs, node)
     if name in ("fill", "sort", "put", "itemset", "partition", "resize", "setflags"):
-        raise low.refuse(SyntaxNotAccepted, f"the method `.{name}` writes into the array", node, instead="build a new array, e.g. with np.sort or np.full_like.")
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"the method `.{name}` writes into the array",
+            node,
+            instead="build a new array, e.g. with np.sort or np.full_like.",
+        )
     raise low.refuse(NoRule, f"no derivative rule for the method `.{name}` of arrays", node)

@@ -1,7 +1,7 @@
 """Calls: primitives, builtins, methods, constructors, and the user's functions, which are inlined.
 
-    dense(h, W, b)        the body of `dense`, with h, W and b for its parameters
-    x.sum(axis=0)         np.sum(x, axis=0)
+dense(h, W, b)        the body of `dense`, with h, W and b for its parameters
+x.sum(axis=0)         np.sum(x, axis=0)
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf
-from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
+from srcdiff.ir.kinds import Array
+from srcdiff.ir.nodes import Const, Ref
 from srcdiff.prepare import builtin_calls, expressions, loops, statements
 from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
@@ -78,11 +78,11 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
         case Record(cls):
-            call = getattr(cls, "__call__", None)
+            call = inspect.getattr_static(cls, "__call__", None)
             if isinstance(call, types.FunctionType):
                 return call_value(low, Ref(call, cls.__name__), (fn, *args), kwargs, node)
         case Instance(value):
-            call = getattr(type(value), "__call__", None)
+            call = inspect.getattr_static(type(value), "__call__", None)
             if isinstance(call, types.FunctionType):
                 return call_value(low, Ref(call, type(value).__name__), (fn, *args), kwargs, node)
     raise low.refuse(KindError, "this value cannot be called", node)
@@ -98,11 +98,16 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
     rule = chapters.find(value)
     if rule is not None:
         return call_primitive(low, rule, args, kwargs, node)
-    if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(value, type):
+    if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(
+        value, type
+    ):
         raise low.refuse(
-            NoRule, f"`{text}` is called inside a differentiated function", node, why="Derivatives of derivatives are not accepted in this version.",
+            NoRule,
+            f"`{text}` is called inside a differentiated function",
+            node,
+            why="Derivatives of derivatives are not accepted in this version.",
             instead="compute it outside, and pass its result as an argument.",
-        )  # fmt: skip
+        )
     if isinstance(value, functools.partial):
         inner = Ref(value.func, getattr(value.func, "__name__", "function"))
         bound = tuple(_constant(low, a, node) for a in value.args)
@@ -118,16 +123,23 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
     name = _spoken_name(value, text)
     if isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or getattr(value, "__module__", None) or callable(value):
         raise low.refuse(
-            NoRule, f"no derivative rule for `{name}`", node,
-            why="It is a function that srcdiff cannot read, and it has no rule.", instead="write it in terms of functions that have rules, or compute it outside and pass its result as an argument.",
-        )  # fmt: skip
+            NoRule,
+            f"no derivative rule for `{name}`",
+            node,
+            why="It is a function that srcdiff cannot read, and it has no rule.",
+            instead="write it in terms of functions that have rules, or compute it outside and pass its result as an argument.",
+        )
     raise low.refuse(KindError, f"`{text}` cannot be called", node)
 
 
 def _spoken_name(value: Any, text: str) -> str:
     module = getattr(value, "__module__", None)
     name = qualified_name(value) if module or isinstance(value, np.ufunc) else text
-    return name if module is None or module.startswith(("numpy", "scipy", "math", "builtins")) else f"{module}.{getattr(value, '__name__', text)}"
+    return (
+        name
+        if module is None or module.startswith(("numpy", "scipy", "math", "builtins"))
+        else f"{module}.{getattr(value, '__name__', text)}"
+    )
 
 
 def _constant(low: Lowering, value: Any, node: ast.AST) -> Value:
@@ -157,13 +169,24 @@ def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource) -> 
 
 
 def _inline(
-    low: Lowering, source: FunctionSource, fn: Any, outer: Frame | None, defaults: dict[str, Value], name: str,
-    args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST,
-) -> Value:  # fmt: skip
+    low: Lowering,
+    source: FunctionSource,
+    fn: Any,
+    outer: Frame | None,
+    defaults: dict[str, Value],
+    name: str,
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+    node: ast.AST,
+) -> Value:
     """The value of a call, with the function's body in place."""
     if low.frame.depth >= MAX_DEPTH or _is_active(low.frame, fn):
-        raise low.refuse(SyntaxNotAccepted, f"`{name}` calls itself: recursion is not accepted", node, instead="write it as a loop.")
-    frame = Frame(source, bind_arguments(low, fn.args, args, kwargs, defaults, name, node), outer, function_locals(fn), low.frame.depth + 1)
+        raise low.refuse(
+            SyntaxNotAccepted, f"`{name}` calls itself: recursion is not accepted", node, instead="write it as a loop."
+        )
+    frame = Frame(
+        source, bind_arguments(low, fn.args, args, kwargs, defaults, name, node), outer, function_locals(fn), low.frame.depth + 1
+    )
     frame.node, frame.caller = fn, low.frame  # type: ignore[attr-defined]
     caller, caller_loops, origin = low.frame, low.loops, low.builder.origin
     low.frame, low.loops = frame, []
@@ -179,7 +202,12 @@ def _inline(
         if error.origin is None or not is_library(source.file) or caller.depth > 0 and is_library(caller.source.file):
             raise
         where = f"In `{name}`, {os.path.basename(error.origin.file)} line {error.origin.line}: {error.what}."
-        raise NoRule(f"no derivative rule for `{name}`", caller.source.origin(node), why=where, instead="write it in terms of functions that have rules.") from None
+        raise NoRule(
+            f"no derivative rule for `{name}`",
+            caller.source.origin(node),
+            why=where,
+            instead="write it in terms of functions that have rules.",
+        ) from None
     finally:
         low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
         low.builder.origin = origin
@@ -205,7 +233,13 @@ def function_locals(fn: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
 
 
 def bind_arguments(
-    low: Lowering, spec: ast.arguments, args: tuple[Value, ...], kwargs: dict[str, Value], defaults: dict[str, Value], name: str, node: ast.AST
+    low: Lowering,
+    spec: ast.arguments,
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+    defaults: dict[str, Value],
+    name: str,
+    node: ast.AST,
 ) -> dict[str, Value]:
     positional = [p.arg for p in (*spec.posonlyargs, *spec.args)]
     bound: dict[str, Value] = dict(zip(positional, args))
@@ -243,9 +277,19 @@ def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[s
         raise low.refuse(NoRule, f"no derivative rule for `{name}`", node, instead="write it as a loop or a comprehension.")
     is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
     if not is_named_tuple and not dataclasses.is_dataclass(cls):
-        raise low.refuse(SyntaxNotAccepted, f"an object of class `{cls.__name__}` is made", node, instead="use a NamedTuple, a dataclass, a tuple or a dict.")
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"an object of class `{cls.__name__}` is made",
+            node,
+            instead="use a NamedTuple, a dataclass, a tuple or a dict.",
+        )
     if dataclasses.is_dataclass(cls) and (hasattr(cls, "__post_init__") or "__init__" not in vars(cls) and not is_named_tuple):
-        raise low.refuse(SyntaxNotAccepted, f"`{cls.__name__}` computes while it is made", node, instead="use a dataclass without __post_init__.")
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"`{cls.__name__}` computes while it is made",
+            node,
+            instead="use a dataclass without __post_init__.",
+        )
     fields = cls._fields if is_named_tuple else tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[attr-defined]
     try:
         bound = inspect.signature(cls).bind(*args, **kwargs)
@@ -278,7 +322,9 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
             rule.signature.bind(*args, **kwargs)
         except TypeError as error:
             accepted = ", ".join(rule.signature.parameters)
-            raise low.refuse(NoRule, f"no derivative rule for `{rule.name}` called so: {error}", node, why=f"The rule takes: {accepted}.") from None
+            raise low.refuse(
+                NoRule, f"no derivative rule for `{rule.name}` called so: {error}", node, why=f"The rule takes: {accepted}."
+            ) from None
     if rule.fn is np.transpose and len(args) == 1 and not kwargs and is_atom(args[0]):
         return low.builder.apply(ops.TRANSPOSE, (args[0],))
     op = ops.call_op(rule.fn, rule.name)
@@ -316,18 +362,36 @@ def _unstaged(result: Any) -> Value:
 _LISTS = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
 RESULT_FIELDS: dict[Any, Any] = {}
 for _name in ("slogdet", "eigh", "eig", "qr", "svd"):
-    _cls = getattr(getattr(np.linalg, "_linalg", None), {"slogdet": "SlogdetResult", "eigh": "EighResult", "eig": "EigResult", "qr": "QRResult", "svd": "SVDResult"}[_name], None)
+    _cls = getattr(
+        getattr(np.linalg, "_linalg", None),
+        {"slogdet": "SlogdetResult", "eigh": "EighResult", "eig": "EigResult", "qr": "QRResult", "svd": "SVDResult"}[_name],
+        None,
+    )
     if _cls is not None:
         RESULT_FIELDS[getattr(np.linalg, _name)] = _cls
 
 
 TAKE_SEQUENCES = {
-    np.stack, np.concatenate, np.vstack, np.hstack, np.dstack, np.column_stack, np.broadcast_arrays, np.einsum, np.select, np.choose, np.meshgrid,
-    np.linalg.multi_dot, np.ix_, np.lexsort,
-}  # fmt: skip
+    np.stack,
+    np.concatenate,
+    np.vstack,
+    np.hstack,
+    np.dstack,
+    np.column_stack,
+    np.broadcast_arrays,
+    np.einsum,
+    np.select,
+    np.choose,
+    np.meshgrid,
+    np.linalg.multi_dot,
+    np.ix_,
+    np.lexsort,
+}
 
 
-def _as_arrays(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _as_arrays(
+    low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """Lists where the function takes arrays become arrays, as NumPy has it."""
     if rule.fn in TAKE_SEQUENCES:
         return tuple(_arrays(low, a, node) for a in args), kwargs
@@ -336,7 +400,11 @@ def _as_arrays(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: dict[
 
     def made(name: str, value: Value) -> Value:
         is_list = isinstance(value, ListRef) or (isinstance(value, tuple) and rule.sort == "elementwise")
-        return call_numpy(low, np.array, (value,), {}, node) if is_list and (every or name in rule.wrt or name == names[0]) else value
+        return (
+            call_numpy(low, np.array, (value,), {}, node)
+            if is_list and (every or name in rule.wrt or name == names[0])
+            else value
+        )
 
     positional = tuple(made(names[i] if i < len(names) else "", a) for i, a in enumerate(args))
     return positional, {k: made(k, v) for k, v in kwargs.items()}
@@ -363,6 +431,3 @@ def _operand(low: Lowering, value: Value, node: ast.AST) -> Any:
     if isinstance(value, Ref) and isinstance(value.value, types.FunctionType):
         raise low.refuse(KindError, f"the function `{value.text}` is passed to a primitive", node)
     return low.operand(value)
-
-
-__all__ = ["Array", "ListDisplay", "ListOf", "Number", "Op", "Opaque", "TupleOf", "Var", "call_numpy", "call_value", "lower_call"]

@@ -1,8 +1,8 @@
 """The entry of a function: what its arguments are, as kinds, as values to compute with, and as tests of the guard.
 
-    params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
-                                     W = params["W"];  b = params["b"]
-                                     type(params) is dict and len(params) == 2 and "W" in params and …
+params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
+                                 W = params["W"];  b = params["b"]
+                                 type(params) is dict and len(params) == 2 and "W" in params and …
 """
 
 from __future__ import annotations
@@ -85,21 +85,35 @@ Structure = Leaf | Known | Sequence | Mapping | Fields | Object
 def describe(value: Any, path: str) -> Structure:
     """The structure of an argument, and the kinds of its leaves."""
     match value:
-        case None | str() | bytes() | types.FunctionType() | types.ModuleType() | types.BuiltinFunctionType() | type() | np.ufunc() | slice() | np.dtype():
+        case (
+            None
+            | str()
+            | bytes()
+            | types.FunctionType()
+            | types.ModuleType()
+            | types.BuiltinFunctionType()
+            | type()
+            | np.ufunc()
+            | slice()
+            | np.dtype()
+        ):
             return Known(value, path)
         case np.ndarray() | np.generic():
             if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap):
                 raise KindError(
-                    f"`{path}` is a `{type(value).__module__}.{type(value).__name__}`", why="Its operators may mean something else than an array's.",
+                    f"`{path}` is a `{type(value).__module__}.{type(value).__name__}`",
+                    why="Its operators may mean something else than an array's.",
                     instead="pass a plain array: np.asarray(x).",
-                )  # fmt: skip
+                )
             return Leaf(_array_kind(value, path), path)
         case bool() | int() | float() | complex():
             of = next(t for t in (bool, int, float, complex) if isinstance(value, t))
             kind = Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None)
             return Leaf(kind, path, None if type(value) is of else type(value))
         case tuple() if hasattr(value, "_fields"):
-            return Fields(type(value), value._fields, tuple(describe(v, f"{path}.{f}") for f, v in zip(value._fields, value)), path)
+            return Fields(
+                type(value), value._fields, tuple(describe(v, f"{path}.{f}") for f, v in zip(value._fields, value)), path
+            )
         case list() | tuple():
             return _describe_sequence(value, path)
         case dict():
@@ -120,7 +134,11 @@ def describe(value: Any, path: str) -> Structure:
 def is_instance(value: Any) -> bool:
     """Whether a value is an object of a class written in Python that is no function in disguise."""
     cls = type(value)
-    if isinstance(value, (type, types.ModuleType)) or cls.__module__ in ("builtins", "functools", "types") or cls.__module__.startswith(("numpy", "srcdiff.")):
+    if (
+        isinstance(value, (type, types.ModuleType))
+        or cls.__module__ in ("builtins", "functools", "types")
+        or cls.__module__.startswith(("numpy", "srcdiff."))
+    ):
         return False
     return bool(cls.__flags__ & 1 << 9)  # a heap type: made by a class statement
 
@@ -141,7 +159,10 @@ def _describe_sequence(value: Any, path: str) -> Structure:
             return Leaf(ListOf(Number(first.kind.type), Dim(f"len({path})", len(value))), path)
         if isinstance(first, Leaf) and isinstance(first.kind, Array):
             kinds = [_array_kind(v, path) if isinstance(v, np.ndarray) else None for v in value]
-            if all(isinstance(k, Array) and k.dtype == first.kind.dtype and np.shape(v) == np.shape(value[0]) for k, v in zip(kinds, value)):
+            if all(
+                isinstance(k, Array) and k.dtype == first.kind.dtype and np.shape(v) == np.shape(value[0])
+                for k, v in zip(kinds, value)
+            ):
                 dims = tuple(Dim(f"{path}[0].shape[{i}]", n) for i, n in enumerate(np.shape(value[0])))
                 return Leaf(ListOf(Array(first.kind.dtype, dims), Dim(f"len({path})", len(value))), path)
     return Sequence(type(value), tuple(describe(v, f"{path}[{i}]") for i, v in enumerate(value)), path)
@@ -168,7 +189,9 @@ def _count(s: Structure) -> int:
 
 
 def _is_unpackable(s: Structure) -> bool:
-    return isinstance(s, (Leaf, Known)) or (isinstance(s, Sequence) and len(s.items) > 0 and all(_is_unpackable(i) for i in s.items))
+    return isinstance(s, (Leaf, Known)) or (
+        isinstance(s, Sequence) and len(s.items) > 0 and all(_is_unpackable(i) for i in s.items)
+    )
 
 
 def _unpack(builder: Builder, s: Sequence, atom: Any, hint: str) -> dict[int, Var]:
@@ -208,9 +231,14 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
         case Known(value, _):
             if isinstance(value, slice):
                 return SliceOf(Const(value.start), Const(value.stop), Const(value.step))
-            return Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, getattr(value, "__name__", hint))
+            return (
+                Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, getattr(value, "__name__", hint))
+            )
         case Sequence(cls, items, _):
-            parts = tuple(_open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves) for n, i in enumerate(items))
+            parts = tuple(
+                _open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves)
+                for n, i in enumerate(items)
+            )
             return _foreign(low, low.new_list(parts)) if issubclass(cls, list) else parts
         case Mapping(_, keys, items, _):
             opened = []
@@ -248,9 +276,16 @@ def _item(builder: Builder, s: Structure, atom: Any, key: Const, hint: str, leav
 # ---------------------------------------------------------------- globals and cells
 
 
-def open_global(low: Lowering, value: Any, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None = None) -> Value:
+def open_global(
+    low: Lowering, value: Any, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None = None
+) -> Value:
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
-    if (callable(value) and not is_instance(value)) or isinstance(value, (types.ModuleType, np.dtype)) or value is None or isinstance(value, (str, bytes)):
+    if (
+        (callable(value) and not is_instance(value))
+        or isinstance(value, (types.ModuleType, np.dtype))
+        or value is None
+        or isinstance(value, (str, bytes))
+    ):
         known = Const(value) if value is None or isinstance(value, (str, bytes)) else Ref(value, name)
         path = _guard_path(low, name, source, is_cell=is_cell, owner=owner)
         if path is not None:
@@ -392,7 +427,9 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
             return [f"{path} is None"]
         case Known(str() | bytes() as value, path):
             return [f"{path} == {value!r}"]
-        case Known(types.FunctionType() as value, path) if not value.__closure__ and not value.__defaults__ and not value.__kwdefaults__:
+        case Known(types.FunctionType() as value, path) if (
+            not value.__closure__ and not value.__defaults__ and not value.__kwdefaults__
+        ):
             name = f"known_{len(known)}"
             known[name] = value.__code__
             return [f"{path}.__code__ is {name}"]
@@ -401,9 +438,15 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
             known[name] = value
             return [f"{path} is {name}" if not isinstance(value, (slice, np.dtype)) else f"{path} == {name}"]
         case Sequence(cls, items, path):
-            return [f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(items)}", *(t for i in items for t in tests(i, known))]
+            return [
+                f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(items)}",
+                *(t for i in items for t in tests(i, known)),
+            ]
         case Mapping(cls, keys, items, path):
-            return [f"{path}.__class__ is {_class_name(cls, known)} and [*{path}] == {list(keys)!r}", *(t for i in items for t in tests(i, known))]
+            return [
+                f"{path}.__class__ is {_class_name(cls, known)} and [*{path}] == {list(keys)!r}",
+                *(t for i in items for t in tests(i, known)),
+            ]
         case Object(value, path):
             return [f"{path}.__class__ is {_class_name(type(value), known)}"]
         case Fields(cls, _, items, path):

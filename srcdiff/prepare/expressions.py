@@ -1,7 +1,7 @@
 """Expressions: a value for each, statements for what the run computes.
 
-    (1 - x / K) * r      t1 = div(x, K);  t2 = sub(1, t1);  t3 = mul(t2, r)
-    layers[-1]           the tuple of values that is known to stand there
+(1 - x / K) * r      t1 = div(x, K);  t2 = sub(1, t1);  t3 = mul(t2, r)
+layers[-1]           the tuple of values that is known to stand there
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
-from srcdiff.ir.nodes import UNBOUND, Const, Free, Op, Ref, SliceOf, Var
+from srcdiff.ir.nodes import UNBOUND, Const, Op, Ref, SliceOf, Var
 from srcdiff.prepare import builtin_calls, calls, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
@@ -124,7 +124,12 @@ def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
 
 def closure(low: Lowering, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        raise low.refuse(SyntaxNotAccepted, "a decorator on a nested function is not accepted", node, instead="call the decorator on the function's result.")
+        raise low.refuse(
+            SyntaxNotAccepted,
+            "a decorator on a nested function is not accepted",
+            node,
+            instead="call the decorator on the function's result.",
+        )
     args = node.args
     defaults = {}
     positional = [*args.posonlyargs, *args.args]
@@ -158,7 +163,12 @@ def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Val
     folded = _fold_containers(low, op, a, b, node)
     if folded is not None:
         return folded
-    if isinstance(a, Const) and isinstance(b, Const) and not isinstance(a.value, (float, complex)) and not isinstance(b.value, (float, complex)):
+    if (
+        isinstance(a, Const)
+        and isinstance(b, Const)
+        and not isinstance(a.value, (float, complex))
+        and not isinstance(b.value, (float, complex))
+    ):
         constant = _fold(op, a, b)
         if constant is not None:
             return constant
@@ -188,7 +198,12 @@ def _dispatching(low: Lowering, a: Value, op: Op, b: Value, node: ast.AST) -> tu
             sides[i] = calls.call_numpy(low, np.array, (sides[i],), {}, node)
         elif isinstance(sides[i], Instance):
             name = type(sides[i].value).__name__
-            raise low.refuse(SyntaxNotAccepted, f"`{op.text}` is given an object of class `{name}`", node, instead="compute with its attributes.")
+            raise low.refuse(
+                SyntaxNotAccepted,
+                f"`{op.text}` is given an object of class `{name}`",
+                node,
+                instead="compute with its attributes.",
+            )
         elif isinstance(sides[i], (Closure, Partial, Method, Iterable)):
             raise low.refuse(KindError, f"`{op.text}` is given a function or an iterator", node)
     return sides[0], sides[1]
@@ -199,10 +214,22 @@ def _fold(op: Op, a: Const, b: Const) -> Const | None:
     import operator
 
     functions: dict[str, Any] = {
-        "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "<": operator.lt, "<=": operator.le,
-        ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
-        "in": lambda x, y: x in y, "not in": lambda x, y: x not in y,
-    }  # fmt: skip
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+        "==": operator.eq,
+        "!=": operator.ne,
+        "is": operator.is_,
+        "is not": operator.is_not,
+        "in": lambda x, y: x in y,
+        "not in": lambda x, y: x not in y,
+    }
     fn = functions.get(op.text)
     if op.text == "**" and isinstance(a.value, int) and isinstance(b.value, int) and 0 <= b.value < 64:
         return Const(a.value**b.value)
@@ -335,8 +362,11 @@ def _is_boolean(value: Value) -> bool:
 def _is_harmless(stmt: Any) -> bool:
     """Cheap and without an error or effect: it may be evaluated although nobody asks."""
     op = getattr(stmt, "op", None)
-    return op is not None and op.style in ("binary", "unary") and op.text not in ("/", "//", "%", "**", "@", "<<", ">>") and all(
-        isinstance(kind_of(a), Number) for a in stmt.args
+    return (
+        op is not None
+        and op.style in ("binary", "unary")
+        and op.text not in ("/", "//", "%", "**", "@", "<<", ">>")
+        and all(isinstance(kind_of(a), Number) for a in stmt.args)
     )
 
 
@@ -390,7 +420,9 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             return Ref(np.dtype(kind.dtype), f"np.{kind.dtype}")
         if name == "shape" and isinstance(kind, Array) and kind.dims is not None:
             shape = low.builder.apply(ops.SHAPE, (owner,))
-            return tuple(low.builder.item(shape, Const(i)) if not isinstance(n, int) else Const(n) for i, n in enumerate(kind.dims))
+            return tuple(
+                low.builder.item(shape, Const(i)) if not isinstance(n, int) else Const(n) for i, n in enumerate(kind.dims)
+            )
         if name in ("real", "imag") and not getattr(kind, "dtype", getattr(kind, "type", "")).startswith("complex"):
             return owner if name == "real" else calls.call_numpy(low, np.zeros_like, (owner,), {}, node)
         if name in _ARRAY_ATTRIBUTES:
@@ -558,7 +590,12 @@ def items_of(low: Lowering, value: Value, count: int | None, node: ast.AST) -> l
             return [low.builder.item(atom, Const(i)) for i in range(n)]
     if isinstance(kind, ListOf) and count is not None:
         return [opened(low, low.builder.item(atom, Const(i))) for i in range(count)]
-    raise low.refuse(KindError, "how many values are unpacked here is not known when the function is compiled", node, instead="index them, or slice.")
+    raise low.refuse(
+        KindError,
+        "how many values are unpacked here is not known when the function is compiled",
+        node,
+        instead="index them, or slice.",
+    )
 
 
 def static_length(low: Lowering, length: Any) -> int | None:
@@ -575,7 +612,9 @@ def extend_list(low: Lowering, ref: ListRef, value: Value, node: ast.AST) -> Non
     builtin_calls.refuse_foreign(low, ref, node)
     items, more = low.items(ref), known_items(low, value)
     if items is None or more is None:
-        raise low.refuse(SyntaxNotAccepted, "a list that grows in a loop grows by append", node, instead="append the items one by one.")
+        raise low.refuse(
+            SyntaxNotAccepted, "a list that grows in a loop grows by append", node, instead="append the items one by one."
+        )
     low.store[ref] = items + tuple(more)
 
 
@@ -646,6 +685,3 @@ def _format(low: Lowering, node: ast.JoinedStr) -> Value:
         pattern.append((part.conversion, spec))
     op = Op("format", "format", pattern=tuple(pattern))
     return low.builder.apply(op, tuple(pieces), kind=Opaque("str"), hint="text")
-
-
-__all__ = ["Free", "attribute", "binary", "closure", "items_of", "known_items", "lower", "subscript"]

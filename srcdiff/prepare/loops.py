@@ -16,11 +16,26 @@ from typing import Any
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, combine, join, opaque
+from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine, join, opaque
 from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Ref, Source, Var
 from srcdiff.prepare import expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
-from srcdiff.prepare.values import Closure, DictRef, Iterable, ListRef, Method, Partial, Poison, Record, Skeleton, Value, flatten, is_atom, operand_of, rebuild
+from srcdiff.prepare.values import (
+    Closure,
+    DictRef,
+    Iterable,
+    ListRef,
+    Method,
+    Partial,
+    Poison,
+    Record,
+    Skeleton,
+    Value,
+    flatten,
+    is_atom,
+    operand_of,
+    rebuild,
+)
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of, length_of
 
@@ -32,8 +47,13 @@ RETURNED, RESULT, BROKE = "<returned>", "<result>", "<broke>"
 class NeedsUnrolling(KindError):
     """A container of known structure is indexed by a number that only the run knows."""
 
-    def __init__(self, what: str = "a container of mixed kinds is indexed by a number that only the run knows", origin: Any = None,
-                 why: str | None = None, instead: str | None = "loop over the container itself.") -> None:  # fmt: skip
+    def __init__(
+        self,
+        what: str = "a container of mixed kinds is indexed by a number that only the run knows",
+        origin: Any = None,
+        why: str | None = None,
+        instead: str | None = "loop over the container itself.",
+    ) -> None:
         super().__init__(what, origin, why, instead)
 
 
@@ -155,9 +175,11 @@ def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[
         return None
     if len(items) > UNROLL_ATOMS:
         raise low.refuse(
-            SyntaxNotAccepted, "a loop over a long container of mixed kinds may not be left by break or return", node,
+            SyntaxNotAccepted,
+            "a loop over a long container of mixed kinds may not be left by break or return",
+            node,
             instead="give the items one kind, or replace the break by a condition.",
-        )  # fmt: skip
+        )
 
     def outside(sort: str, after: Callable[[], Any]) -> Callable[[Value], Any]:
         def run(value: Value) -> Any:
@@ -267,7 +289,14 @@ class Slot:
 class Attempt:
     """One lowering of the body under assumed kinds of what is carried."""
 
-    def __init__(self, kinds: dict[Any, Kind], skeletons: dict[Any, Skeleton], mutated: dict[Any, None], demoted: dict[Any, Kind], poisoned: dict[Any, str]):
+    def __init__(
+        self,
+        kinds: dict[Any, Kind],
+        skeletons: dict[Any, Skeleton],
+        mutated: dict[Any, None],
+        demoted: dict[Any, Kind],
+        poisoned: dict[Any, str],
+    ):
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
 
 
@@ -346,7 +375,9 @@ def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest
     return rest()
 
 
-def _lower_once(low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt) -> bool | None:
+def _lower_once(
+    low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt
+) -> bool | None:
     outer = low.builder
     for ref, kind in attempt.demoted.items():
         state = low.store[ref]
@@ -438,7 +469,9 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
     entry = low.store
     if value in low.foreign if isinstance(value, (ListRef, DictRef)) else False:
         if key in attempt.skeletons:
-            low.frame.vars[name] = Poison(f"`{slot.hint}` is at first a list that the caller holds, and another one in later trips")
+            low.frame.vars[name] = Poison(
+                f"`{slot.hint}` is at first a list that the caller holds, and another one in later trips"
+            )
             return slot
     if isinstance(value, Const) and value.value is UNBOUND:
         skeleton = attempt.skeletons.get(key)
@@ -446,7 +479,9 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
             return slot
         leaves: list[Any] = [Const(UNBOUND)] * _leaf_count(skeleton)
     else:
-        skeleton, leaves = flatten(value, low.store, lambda r: attempt.skeletons.get(key) is not None and r not in attempt.mutated)
+        skeleton, leaves = flatten(
+            value, low.store, lambda r: attempt.skeletons.get(key) is not None and r not in attempt.mutated
+        )
     slot.skeleton, slot.inits = skeleton, list(leaves)
     slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
     low.store = entry
@@ -501,7 +536,9 @@ def _value_at(low: Lowering, slot: Slot, end: Any) -> Value:
     return end.state[0].get(slot.key, Const(UNBOUND))
 
 
-def _settled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any], head: dict[Any, Any]) -> bool:
+def _settled(
+    low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any], head: dict[Any, Any]
+) -> bool:
     """Whether the ends of the trip agree with what was assumed at its head; otherwise the assumptions are widened."""
     stable = True
     # An empty list of unknown items, and every list that the body changes, is carried.
@@ -538,7 +575,9 @@ def _note_mutation(low: Lowering, ref: Any, state: Any, head: Any, entry: Any, e
             this = _carried_kind(kind_of(operand_of(item, end.state[1])))
             kind = this if kind is None else join(kind, this)
             if kind is None:
-                raise low.refuse(KindError, "a list that grows in a loop holds values of one kind", None, instead="use a list for each kind.")
+                raise low.refuse(
+                    KindError, "a list that grows in a loop holds values of one kind", None, instead="use a list for each kind."
+                )
         assert kind is not None
         attempt.demoted[ref] = ListOf(kind, len(entry) if not is_atom(entry) else opaque())
         return False
@@ -551,7 +590,9 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
         return False
     if isinstance(value, Const) and value.value is UNBOUND:
         return True
-    skeleton, leaves = flatten(value, end.state[1], lambda r: r not in attempt.mutated and (slot.skeleton is None or _takes_apart(slot.skeleton)))
+    skeleton, leaves = flatten(
+        value, end.state[1], lambda r: r not in attempt.mutated and (slot.skeleton is None or _takes_apart(slot.skeleton))
+    )
     if slot.skeleton is None:
         attempt.skeletons[slot.key] = skeleton
         for i, x in enumerate(leaves):
@@ -604,7 +645,9 @@ def _widened(head: Kind, this: Kind, init: Operand) -> Kind | None:
 # ---------------------------------------------------------------- the Loop
 
 
-def _finish(low: Lowering, node: Any, header: Header, slots: list[Slot], tree: Any, inner: Builder, ends: list[Any], attempt: Attempt) -> None:
+def _finish(
+    low: Lowering, node: Any, header: Header, slots: list[Slot], tree: Any, inner: Builder, ends: list[Any], attempt: Attempt
+) -> None:
     """Add the Loop, and bind what it carries to its results."""
     used = [s for s in slots if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
     parts = [_carried(low, slot, ends, attempt, is_endless=isinstance(node, ast.While)) for slot in used]
@@ -613,7 +656,9 @@ def _finish(low: Lowering, node: Any, header: Header, slots: list[Slot], tree: A
     inits = tuple(c.init for part in parts for c in part.cells)
     ways = {id(end): [c.ways[id(end)] for part in parts for c in part.cells] for end in ends}
     _name_list_lengths(slots, params, results, ends, header)
-    low.builder.add(Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node)))
+    low.builder.add(
+        Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node))
+    )
     for slot, part in zip(used, parts):
         _bind_after(low, slot, part.skeleton, [c.result for c in part.cells], attempt)
 
@@ -665,7 +710,9 @@ def _carried(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt, *, is
     return Carried(skeleton if agrees else None, cells)
 
 
-def _flat_ends(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt) -> tuple[dict[int, list[Any] | None], Skeleton | None, bool]:
+def _flat_ends(
+    low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt
+) -> tuple[dict[int, list[Any] | None], Skeleton | None, bool]:
     """A slot's atoms at each end of the body (None: not bound there), their skeleton, and whether the ways out agree with it."""
     skeleton = slot.skeleton
     agrees = slot.key not in attempt.poisoned
@@ -678,7 +725,8 @@ def _flat_ends(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt) -> 
         if isinstance(value, Poison):
             agrees = False
             continue
-        found, leaves = flatten(value, end.state[1], lambda r: r not in attempt.mutated and (skeleton is None or _takes_apart(skeleton)))
+        opens = skeleton is None or _takes_apart(skeleton)
+        found, leaves = flatten(value, end.state[1], lambda r, opens=opens: r not in attempt.mutated and opens)  # type: ignore[misc]
         if skeleton is None:
             skeleton = found
         if found == skeleton:
@@ -702,7 +750,9 @@ def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: lis
             low.store[slot.key] = tuple((k, v) for (k, _), v in zip(low.store[slot.key], value))
         return
     if skeleton is None:
-        low.frame.vars[slot.key] = Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop"))
+        low.frame.vars[slot.key] = Poison(
+            attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop")
+        )
     else:
         low.frame.vars[slot.key] = rebuild(skeleton, parts, low.new_list, low.new_dict)
 
@@ -737,6 +787,3 @@ def _block(tree: Any, builder: Builder, ways: dict[int, list[Operand]]) -> Block
         return Block(tuple(builder.stmts), Next(values) if tree.sort in ("fall", "continue") else Exit(values))
     then, orelse = _block(tree.then[1], tree.then[0], ways), _block(tree.orelse[1], tree.orelse[0], ways)
     return Block(tuple(builder.stmts), Branch(tree.cond, then, orelse))
-
-
-__all__ = ["NeedsUnrolling", "TupleOf", "has_jump", "jump", "lower_loop"]

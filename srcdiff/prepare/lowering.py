@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from srcdiff.errors import KindError, SrcdiffError
+from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
 from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
-from srcdiff.ir import ops
-from srcdiff.prepare.values import ATOMS, DictRef, ListRef, Poison, Skeleton, State, Store, Value, flatten, is_atom, operand_of, rebuild
+from srcdiff.prepare.values import (
+    ATOMS,
+    DictRef,
+    ListRef,
+    Poison,
+    State,
+    Store,
+    Value,
+    flatten,
+    is_atom,
+    operand_of,
+    rebuild,
+)
 from srcdiff.read.source import FunctionSource
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
@@ -60,7 +71,14 @@ class Lowering:
         node = node if node is not None else self.node
         return self.frame.source.origin(node) if node is not None and hasattr(node, "lineno") else None
 
-    def refuse(self, error: type[SrcdiffError], what: str, node: ast.AST | None = None, why: str | None = None, instead: str | None = None) -> SrcdiffError:
+    def refuse(
+        self,
+        error: type[SrcdiffError],
+        what: str,
+        node: ast.AST | None = None,
+        why: str | None = None,
+        instead: str | None = None,
+    ) -> SrcdiffError:
         return error(what, self.origin(node), why, instead)
 
     # ------------------------------------------------------------ lists and dicts
@@ -177,7 +195,10 @@ class Joiner:
         if is_atom(a) and is_atom(b):
             return self.atoms(a, b, hint, is_users)
         unbound = [isinstance(x, Const) and x.value is UNBOUND for x in (a, b)]
-        known = [lambda r: r not in self.then.state[1] or r not in self.orelse.state[1], lambda r: r not in self.orelse.state[1] or r not in self.then.state[1]]
+        known = [
+            lambda r: r not in self.then.state[1] or r not in self.orelse.state[1],
+            lambda r: r not in self.orelse.state[1] or r not in self.then.state[1],
+        ]
         sides = []
         for i, (value, arm) in enumerate(((a, self.then), (b, self.orelse))):
             sides.append((None, []) if unbound[i] else flatten(value, arm.state[1], known[i]))
@@ -209,7 +230,9 @@ class Joiner:
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
         pairs = [(a, self.then), (b, self.orelse)]
-        kinds = [kind_of(s) if is_atom(s) else kind_of(ListDisplay(tuple(operand_of(v, arm.state[1]) for v in s))) for s, arm in pairs]
+        kinds = [
+            kind_of(s) if is_atom(s) else kind_of(ListDisplay(tuple(operand_of(v, arm.state[1]) for v in s))) for s, arm in pairs
+        ]
         known = next((k for k in kinds if isinstance(k, ListOf)), None)
         atoms = []
         for (state, arm), kind in zip(pairs, kinds):
@@ -252,7 +275,17 @@ def spoken_kind(kind: Kind) -> str:
             return "a number or array"
 
 
-def join_arms(low: Lowering, cond: Any, then: Arm, orelse: Arm, before: Snapshot, *, with_value: bool = False, hint: str = "", origin: Origin | None = None) -> Value:
+def join_arms(
+    low: Lowering,
+    cond: Any,
+    then: Arm,
+    orelse: Arm,
+    before: Snapshot,
+    *,
+    with_value: bool = False,
+    hint: str = "",
+    origin: Origin | None = None,
+) -> Value:
     """Add the If that chose between two arms, and bind the names that differ to its results."""
     joiner = Joiner(low, then, orelse)
     value = joiner.values(then.value, orelse.value, hint or "value", bool(hint)) if with_value else None
@@ -273,7 +306,13 @@ def join_arms(low: Lowering, cond: Any, then: Arm, orelse: Arm, before: Snapshot
     low.store = {**store, **{r: s for r, s in low.store.items() if r not in store}}
     if joiner.results or then.builder.stmts or orelse.builder.stmts:
         low.builder.add(
-            If(cond, Block(tuple(then.builder.stmts), Yield(tuple(joiner.yields[0]))), Block(tuple(orelse.builder.stmts), Yield(tuple(joiner.yields[1]))), tuple(joiner.results), origin)
+            If(
+                cond,
+                Block(tuple(then.builder.stmts), Yield(tuple(joiner.yields[0]))),
+                Block(tuple(orelse.builder.stmts), Yield(tuple(joiner.yields[1]))),
+                tuple(joiner.results),
+                origin,
+            )
         )
     return value
 
@@ -290,6 +329,3 @@ def _join_state(joiner: Joiner, ref: ListRef | DictRef, a: State, b: State) -> S
     if keys == [k for k, _ in b]:
         return tuple((k, joiner.values(x, y, str(k), False)) for (k, x), (_, y) in zip(a, b))
     return tuple((k, Poison("a dict has other keys on each path")) for k in keys)
-
-
-__all__ = ["Arm", "Callable", "Frame", "Lowering", "Skeleton", "Snapshot", "join_arms", "truth"]

@@ -1,6 +1,6 @@
 """Prepare: a function and the structures of its arguments become a program in the IR.
 
-    prepare(read_function(loss), bound)    Primal: the parameters, the statements, the result
+prepare(read_function(loss), bound)    Primal: the parameters, the statements, the result
 """
 
 from __future__ import annotations
@@ -76,7 +76,20 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     else:
         tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
         result = statements.settle(low, tree, builder).value
-    return Primal(source, source.name, tuple(params), structures, values, tuple(builder.stmts), result, low.store, low.requirements, source.docstring, entry_lists, low.holders)
+    return Primal(
+        source,
+        source.name,
+        tuple(params),
+        structures,
+        values,
+        tuple(builder.stmts),
+        result,
+        low.store,
+        low.requirements,
+        source.docstring,
+        entry_lists,
+        low.holders,
+    )
 
 
 def _without_docstring(fn: ast.FunctionDef) -> list[ast.stmt]:

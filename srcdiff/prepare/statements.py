@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, TupleOf, is_scalar
-from srcdiff.ir.nodes import Const, Free, Origin, Var
+from srcdiff.ir.kinds import Array, is_scalar
+from srcdiff.ir.nodes import Const, Origin, Var
 from srcdiff.prepare import expressions, loops
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
-from srcdiff.prepare.values import Closure, DictRef, ListRef, Poison, Record, Value, is_atom
+from srcdiff.prepare.values import ListRef, Record, Value, is_atom
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
 from srcdiff.rules.registry import rule_for
@@ -135,8 +135,15 @@ def _condition(low: Lowering, cond: Value, node: ast.expr) -> Value:
     if not is_atom(cond):
         raise low.refuse(KindError, "the truth of this value is not known when the function is compiled", node)
     kind = kind_of(cond)
-    if isinstance(kind, Array) and kind.dims is not None and len(kind.dims) > 0 and any(isinstance(n, int) and n != 1 for n in kind.dims):
-        raise low.refuse(KindError, "an array with several elements has no truth value", node, instead="use np.where, np.any or np.all.")
+    if (
+        isinstance(kind, Array)
+        and kind.dims is not None
+        and len(kind.dims) > 0
+        and any(isinstance(n, int) and n != 1 for n in kind.dims)
+    ):
+        raise low.refuse(
+            KindError, "an array with several elements has no truth value", node, instead="use np.where, np.any or np.all."
+        )
     return cond
 
 
@@ -193,9 +200,11 @@ def assign(low: Lowering, target: ast.expr, value: Value) -> None:
             assign(low, inner, value)
         case _:
             raise low.refuse(
-                SyntaxNotAccepted, "a write into an array, a container or an object is not accepted", target,
+                SyntaxNotAccepted,
+                "a write into an array, a container or an object is not accepted",
+                target,
                 instead="build the new value: np.where, np.concatenate, a list that grows by append, a new dict.",
-            )  # fmt: skip
+            )
 
 
 def bind_name(low: Lowering, name: str, value: Value) -> None:
@@ -244,19 +253,40 @@ def _check_unshared(low: Lowering, node: ast.AugAssign, current: Value, result: 
     """`y += e` on an array writes into it: the same as `y = y + e` only where nothing else sees that array."""
     name = node.target.id  # type: ignore[union-attr]
     stmt = low.builder.made.get(current) if isinstance(current, Var) else None
-    is_fresh = stmt is not None and (stmt.op.style in ("binary", "unary") or stmt.op is ops.ARRAY_COPY or (stmt.op.style == "call" and not _may_view(stmt.op.fn)))
+    is_fresh = stmt is not None and (
+        stmt.op.style in ("binary", "unary")
+        or stmt.op is ops.ARRAY_COPY
+        or (stmt.op.style == "call" and not _may_view(stmt.op.fn))
+    )
     elsewhere = [n for n, v in low.frame.vars.items() if n != name and _mentions(v, current)]
     held = any(_mentions(v, current) for v in low.store.values())
     viewed = any(
-        current in s.args and (s.op in (ops.TRANSPOSE,) or (s.op is ops.ITEM and is_basic_index(s.args[1])) or (s.op.style == "call" and _may_view(s.op.fn)))
+        current in s.args
+        and (
+            s.op in (ops.TRANSPOSE,)
+            or (s.op is ops.ITEM and is_basic_index(s.args[1]))
+            or (s.op.style == "call" and _may_view(s.op.fn))
+        )
         for s in low.builder.made.values()
     )
     same_kind = isinstance(kind_of(result), Array) and kind_of(result).dtype == kind_of(current).dtype  # type: ignore[union-attr]
-    if not is_fresh or elsewhere or held or viewed or not same_kind or low.frame.outer is not None or low.depth > 0 and stmt is None:
+    if (
+        not is_fresh
+        or elsewhere
+        or held
+        or viewed
+        or not same_kind
+        or low.frame.outer is not None
+        or low.depth > 0
+        and stmt is None
+    ):
         raise low.refuse(
-            SyntaxNotAccepted, f"`{name}` is updated in place while another name may see the same array", node,
-            why="An update in place changes every name and view of the array.", instead=f"write `{name} = {name} {_SYMBOL.get(type(node.op).__name__, '+')} …`.",
-        )  # fmt: skip
+            SyntaxNotAccepted,
+            f"`{name}` is updated in place while another name may see the same array",
+            node,
+            why="An update in place changes every name and view of the array.",
+            instead=f"write `{name} = {name} {_SYMBOL.get(type(node.op).__name__, '+')} …`.",
+        )
 
 
 _SYMBOL = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "MatMult": "@", "Mod": "%", "FloorDiv": "//"}
@@ -275,6 +305,3 @@ def _mentions(value: Value, atom: Value) -> bool:
             return any(_mentions(v, atom) for v in value.values)
         case _:
             return value is atom
-
-
-__all__ = ["Closure", "DictRef", "Fork", "Free", "Leaf", "ListOf", "Poison", "Tree", "TupleOf", "assign", "lower_stmts", "settle"]

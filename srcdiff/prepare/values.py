@@ -158,7 +158,9 @@ class _Same:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and (self.value is other.value or (type(self.value) is type(other.value) and _equal(self.value, other.value)))
+        return isinstance(other, _Same) and (
+            self.value is other.value or (type(self.value) is type(other.value) and _equal(self.value, other.value))
+        )
 
     def __hash__(self) -> int:
         return hash(type(self.value))
@@ -171,7 +173,9 @@ def _equal(a: Any, b: Any) -> bool:
         return False
 
 
-def rebuild(skeleton: Skeleton, leaves: list[Atom], new_list: Callable[[State], ListRef], new_dict: Callable[[State], DictRef]) -> Value:
+def rebuild(
+    skeleton: Skeleton, leaves: list[Atom], new_list: Callable[[State], ListRef], new_dict: Callable[[State], DictRef]
+) -> Value:
     """The value with this skeleton and these atoms; lists and dicts in it are made anew."""
     queue = iter(leaves)
 
@@ -216,7 +220,9 @@ def operand_of(value: Value, store: Store) -> Operand:
             state = store[value]
             return DictDisplay(tuple(k for k, _ in state), tuple(operand_of(v, store) for _, v in state))
         case Record():
-            return RecordDisplay(Ref(value.cls, value.cls.__name__), value.fields, tuple(operand_of(v, store) for v in value.values))
+            return RecordDisplay(
+                Ref(value.cls, value.cls.__name__), value.fields, tuple(operand_of(v, store) for v in value.values)
+            )
         case SliceOf():
             return value
         case Instance():

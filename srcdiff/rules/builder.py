@@ -1,6 +1,6 @@
 """The builder: makes statements, infers the kinds of their results, and names a common subexpression once.
 
-    b.apply(ADD, (x, y))      the Var of `x + y`, the same Var when asked again in this block or one inside it
+b.apply(ADD, (x, y))      the Var of `x + y`, the same Var when asked again in this block or one inside it
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ class Builder:
     def foresee(self, stmts: Iterable[Stmt]) -> None:
         """What statements before this block have computed need not be computed again."""
         for stmt in stmts:
-            if isinstance(stmt, Apply) and _is_shared(stmt.op, stmt.args) and not any(isinstance(t.kind, ListOf) for t in stmt.targets):
+            if (
+                isinstance(stmt, Apply)
+                and _is_shared(stmt.op, stmt.args)
+                and not any(isinstance(t.kind, ListOf) for t in stmt.targets)
+            ):
                 self.known.setdefault((stmt.op, stmt.args, stmt.kwargs), stmt.targets)
 
     def find(self, key: Key) -> tuple[Var, ...] | None:
@@ -53,12 +57,26 @@ class Builder:
             scope = scope.parent
         return None
 
-    def apply(self, op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], ...] = (), *, hint: str = "", kind: Kind | None = None) -> Var:
+    def apply(
+        self,
+        op: Op,
+        args: tuple[Operand, ...],
+        kwargs: tuple[tuple[str, Operand], ...] = (),
+        *,
+        hint: str = "",
+        kind: Kind | None = None,
+    ) -> Var:
         """The result of a primitive with one result."""
         return self.apply_all(op, args, kwargs, hint=hint, kind=kind)[0]
 
     def apply_all(
-        self, op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], ...] = (), *, hint: str = "", kind: Kind | tuple[Kind, ...] | None = None
+        self,
+        op: Op,
+        args: tuple[Operand, ...],
+        kwargs: tuple[tuple[str, Operand], ...] = (),
+        *,
+        hint: str = "",
+        kind: Kind | tuple[Kind, ...] | None = None,
     ) -> tuple[Var, ...]:
         key = (op, args, kwargs)
         is_shared = _is_shared(op, args)
@@ -100,10 +118,29 @@ def _is_shared(op: Op, args: tuple[Operand, ...]) -> bool:
 
 
 _HINTS: dict[str, str] = {
-    "add": "total", "sub": "difference", "mul": "product", "div": "ratio", "pow": "power", "matmul": "product", "neg": "negative",
-    "lt": "is_less", "le": "is_less", "gt": "is_greater", "ge": "is_greater", "eq": "is_equal", "ne": "differs", "len": "n", "item": "item",
-    "shape": "shape", "size": "size", "display": "items", "not": "is_not", "and": "both", "or": "either", "index_add": "buffer",
-}  # fmt: skip
+    "add": "total",
+    "sub": "difference",
+    "mul": "product",
+    "div": "ratio",
+    "pow": "power",
+    "matmul": "product",
+    "neg": "negative",
+    "lt": "is_less",
+    "le": "is_less",
+    "gt": "is_greater",
+    "ge": "is_greater",
+    "eq": "is_equal",
+    "ne": "differs",
+    "len": "n",
+    "item": "item",
+    "shape": "shape",
+    "size": "size",
+    "display": "items",
+    "not": "is_not",
+    "and": "both",
+    "or": "either",
+    "index_add": "buffer",
+}
 
 
 def _hint(op: Op, args: tuple[Any, ...]) -> str:
@@ -115,7 +152,11 @@ def _hint(op: Op, args: tuple[Any, ...]) -> str:
         if isinstance(index, Const) and isinstance(index.value, str) and index.value.isidentifier():
             return index.value
         if named and len(named) < 16:
-            return f"{named}_{index.value}" if isinstance(index, Const) and isinstance(index.value, int) and index.value >= 0 else f"{named}_item"
+            return (
+                f"{named}_{index.value}"
+                if isinstance(index, Const) and isinstance(index.value, int) and index.value >= 0
+                else f"{named}_item"
+            )
     if op is ops.TRANSPOSE and named:
         return f"{named}_T"
     if op.style == "call":

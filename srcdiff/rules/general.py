@@ -1,6 +1,6 @@
 """The general form of a rule: its text run on the actual values, where a fact that it asks for is not known before.
 
-    contribution(np.mean, "a", y, y_bar, x)      the contribution to the adjoint of np.mean's argument `a`
+contribution(np.mean, "a", y, y_bar, x)      the contribution to the adjoint of np.mean's argument `a`
 """
 
 from __future__ import annotations

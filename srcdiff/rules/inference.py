@@ -258,7 +258,10 @@ def index_dims(dims: Shape, index: Operand) -> Shape | None:
             axis += 1
         else:
             of = getattr(kind_of(part), "type", type(part).__name__)
-            raise KindError(f"an array is indexed by a value of type {of}", instead="index with integers, slices, or arrays of integers or booleans.")
+            raise KindError(
+                f"an array is indexed by a value of type {of}",
+                instead="index with integers, slices, or arrays of integers or booleans.",
+            )
     if place is not None:
         joined = broadcast(*advanced)
         at = 0 if is_split else place
@@ -487,7 +490,11 @@ def elementwise_kind(fn: Callable[..., Any] | None, args: tuple[Operand, ...]) -
 
 
 def _sampled(fn: Callable[..., Any] | None, kinds: list[Kind]) -> str:
-    signs = tuple("py:" + k.type if isinstance(k, Number) else f"{k.dtype}:{len(k.dims or ()) > 0:d}" for k in kinds if isinstance(k, (Number, Array)))
+    signs = tuple(
+        "py:" + k.type if isinstance(k, Number) else f"{k.dtype}:{len(k.dims or ()) > 0:d}"
+        for k in kinds
+        if isinstance(k, (Number, Array))
+    )
     return sampled_dtype(fn, signs)
 
 

@@ -143,7 +143,19 @@ def _register(
     status = "trusted" if trusted else "checked" if checked else "proved"
     for fn in fns:
         rules[fn] = Rule(
-            fn, qualified_name(fn), sort, text, wrt, signature, shape, dtype, tuple(at), status, trusted or checked or "", needs, is_view
+            fn,
+            qualified_name(fn),
+            sort,
+            text,
+            wrt,
+            signature,
+            shape,
+            dtype,
+            tuple(at),
+            status,
+            trusted or checked or "",
+            needs,
+            is_view,
         )
 
 
@@ -155,7 +167,17 @@ def elementwise(
 
     def decorate(text: Text) -> Text:
         names = tuple(p.name for p in inspect.signature(text).parameters.values() if p.kind is not p.KEYWORD_ONLY)
-        _register(fns, "elementwise", text, names if wrt is None else wrt, shape=None, dtype=dtype, at=at, checked=checked, trusted=trusted)
+        _register(
+            fns,
+            "elementwise",
+            text,
+            names if wrt is None else wrt,
+            shape=None,
+            dtype=dtype,
+            at=at,
+            checked=checked,
+            trusted=trusted,
+        )
         return text
 
     return decorate
@@ -187,7 +209,9 @@ vjp = _with_adjoint("vjp")
 """The general case: the text gives the contributions, from `y_bar` and, if it names it, `y`."""
 
 
-def decomposed(*fns: Callable[..., Any], at: Sequence[Case] = (), checked: str | None = None, trusted: str | None = None) -> Callable[[Text], Text]:
+def decomposed(
+    *fns: Callable[..., Any], at: Sequence[Case] = (), checked: str | None = None, trusted: str | None = None
+) -> Callable[[Text], Text]:
     """The text is the function itself, in terms of functions that have rules."""
 
     def decorate(text: Text) -> Text:
@@ -205,4 +229,6 @@ def nondifferentiable(
     for fn in fns:
         model = signature or shape
         sig = inspect.signature(model) if model is not None else None
-        rules[fn] = Rule(fn, qualified_name(fn), "nondifferentiable", None, (), sig, shape, dtype, (), "trusted", "derivative zero or none")
+        rules[fn] = Rule(
+            fn, qualified_name(fn), "nondifferentiable", None, (), sig, shape, dtype, (), "trusted", "derivative zero or none"
+        )

@@ -16,12 +16,12 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, Kind, Length, ListOf, Number, TupleOf, Unknown, is_one
-from srcdiff.ir.nodes import Apply, Atom, Const, Free, ListDisplay, Op, Operand, Ref, SliceOf, Var
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, Unknown, is_one
+from srcdiff.ir.nodes import Atom, Const, Free, ListDisplay, Op, Operand, Ref, SliceOf, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import kind_of, view
-from srcdiff.rules.registry import Rule, Shaped, rule_for
+from srcdiff.rules.inference import kind_of
+from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.shapes import Shape, axes_of, broadcast
 
 Dims = Shape | None
@@ -363,7 +363,11 @@ def staged_argument(b: Builder, value: Any, *, is_static: bool = False) -> Any:
         case Free(constant=constant) if is_static and constant is not None:
             return constant
         case Var() | Free():
-            return wrap(b, value) if not isinstance(value.kind, TupleOf) else tuple(wrap(b, b.item(value, Const(i))) for i in range(len(value.kind.items)))
+            return (
+                wrap(b, value)
+                if not isinstance(value.kind, TupleOf)
+                else tuple(wrap(b, b.item(value, Const(i))) for i in range(len(value.kind.items)))
+            )
         case _:
             raise KindError(f"an argument of sort {type(value).__name__} is not accepted by a rule")
 
@@ -544,15 +548,25 @@ def reduce_sum(value: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if keepdims or lazy:
             keywords["keepdims"] = True
         kept = keepdims or bool(lazy)
-        atom = value.builder.apply(call_for(np.sum), (value.atom,), tuple((k, operand(value.builder, v)) for k, v in keywords.items()))
-        summed = tuple(1 if a in axes and a not in lazy else n for a, n in enumerate(dims)) if kept else tuple(n for a, n in enumerate(dims) if a not in axes)
+        atom = value.builder.apply(
+            call_for(np.sum), (value.atom,), tuple((k, operand(value.builder, v)) for k, v in keywords.items())
+        )
+        summed = (
+            tuple(1 if a in axes and a not in lazy else n for a, n in enumerate(dims))
+            if kept
+            else tuple(n for a, n in enumerate(dims) if a not in axes)
+        )
         result = Staged(value.builder, atom, summed, _dropped(value, axes, kept))
     for a in lazy:
-        result = Staged(result.builder, (result * value.length(a)).atom, tuple(1 if i == a else n for i, n in enumerate(result.dims or ())))
+        result = Staged(
+            result.builder, (result * value.length(a)).atom, tuple(1 if i == a else n for i, n in enumerate(result.dims or ()))
+        )
     if not lazy:
         return result
     if keepdims:
-        return Staged(result.builder, result.atom, tuple(1 if i in axes else n for i, n in enumerate(dims)), _dropped(value, axes, True))
+        return Staged(
+            result.builder, result.atom, tuple(1 if i in axes else n for i, n in enumerate(dims)), _dropped(value, axes, True)
+        )
     left = tuple(n for i, n in enumerate(dims) if i not in axes)
     own = dims_of(result.kind) or ()
     drop = tuple(a - (len(dims) - len(own)) for a in axes if a >= len(dims) - len(own))
@@ -608,7 +622,11 @@ def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
 
 def _relike(value: Staged, dims: Shape, like: Atom) -> Staged:
     own = dims_of(value.kind)
-    return Staged(value.builder, value.atom) if own is not None and same_shape(own, dims) else Staged(value.builder, value.atom, dims, lambda: like)
+    return (
+        Staged(value.builder, value.atom)
+        if own is not None and same_shape(own, dims)
+        else Staged(value.builder, value.atom, dims, lambda: like)
+    )
 
 
 def _at_run_time(value: Staged, like: Atom) -> Staged:
@@ -692,12 +710,20 @@ def _transpose(value: Staged, axes: Any = None) -> Any:
 
 
 _SIMPLIFIED: dict[Any, Callable[..., Any]] = {
-    np.add: factors.add, np.subtract: factors.sub, np.multiply: factors.mul, np.divide: factors.div, np.negative: factors.neg,
-}  # fmt: skip
+    np.add: factors.add,
+    np.subtract: factors.sub,
+    np.multiply: factors.mul,
+    np.divide: factors.div,
+    np.negative: factors.neg,
+}
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {
-    np.broadcast_to: broadcast_to, np.expand_dims: expand_dims, np.sum: reduce_sum, np.shape: _shape, np.size: _size, np.ndim: _ndim,
-    np.zeros_like: _zeros_like, np.transpose: _transpose,
-}  # fmt: skip
-
-__all__ = ["Apply", "Dim", "Shaped", "Staged", "kind_of", "view"]
+    np.broadcast_to: broadcast_to,
+    np.expand_dims: expand_dims,
+    np.sum: reduce_sum,
+    np.shape: _shape,
+    np.size: _size,
+    np.ndim: _ndim,
+    np.zeros_like: _zeros_like,
+    np.transpose: _transpose,
+}

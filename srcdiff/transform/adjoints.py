@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from srcdiff.errors import InternalError, KindError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, opaque
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, SliceOf, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
@@ -91,7 +89,12 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     kind = var.kind if isinstance(key, Var) else var.kind.items[key[1]]  # type: ignore[union-attr]
     if isinstance(kind, ListOf):
         contribution = as_list(contribution, kind, b)
-    elif isinstance(kind, Array) and kind.dims != () and isinstance(contribution.kind, Array) and contribution.kind.dtype != kind.dtype:
+    elif (
+        isinstance(kind, Array)
+        and kind.dims != ()
+        and isinstance(contribution.kind, Array)
+        and contribution.kind.dtype != kind.dtype
+    ):
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
@@ -124,7 +127,9 @@ def add_lists(a: Staged, c: Staged, b: Builder) -> Staged:
     kind = a.kind
     assert isinstance(kind, ListOf) and isinstance(c.kind, ListOf)
     x, y = Var("a", kind.item), Var("b", c.kind.item)
-    return Staged(b, _mapped(b, (Source(x, a.atom), Source(y, c.atom)), kind, lambda inner: factors.add(Staged(inner, x), Staged(inner, y))))
+    return Staged(
+        b, _mapped(b, (Source(x, a.atom), Source(y, c.atom)), kind, lambda inner: factors.add(Staged(inner, x), Staged(inner, y)))
+    )
 
 
 def _mapped(b: Builder, sources: tuple[Source, ...], kind: ListOf, item: Any) -> Var:
@@ -149,7 +154,16 @@ def parts_of_joined(joined: Var, y_bar: Staged, b: Builder) -> Staged:
     part = inner.apply(ops.ITEM, (array.atom, SliceOf(offset, stop, Const(None))), kind=kind.item, hint="part")
     after = inner.apply(ops.APPEND, (items, part), kind=kind, hint=items.hint)
     result, end = Var(items.hint, kind), Var("start", Number("int"))
-    b.add(Loop((Source(item, joined),), (items, offset), (first, Const(0)), Block(tuple(inner.stmts), Next((after, stop))), (result, end), b.origin))
+    b.add(
+        Loop(
+            (Source(item, joined),),
+            (items, offset),
+            (first, Const(0)),
+            Block(tuple(inner.stmts), Next((after, stop))),
+            (result, end),
+            b.origin,
+        )
+    )
     return Staged(b, result)
 
 
@@ -161,7 +175,7 @@ def zero(var: Var, b: Builder) -> Staged:
             display = ListDisplay((Const(0.0),))
             n = b.apply(ops.LEN, (var,))
             return Staged(b, b.apply(ops.MUL, (display, n), kind=ListOf(Number("float"), length)))
-        case ListOf(Array(dtype, dims) as item, length) if dims:
+        case ListOf(Array(_, dims) as item, length) if dims:
             x = Var("item", item)
             return Staged(b, _mapped(b, (Source(x, var),), ListOf(item, length), lambda inner: zeros(inner, x, dims, item)))
         case ListOf(Array(), length):
@@ -172,7 +186,10 @@ def zero(var: Var, b: Builder) -> Staged:
             row = Var("item", item)
             return Staged(b, _mapped(b, (Source(row, var),), ListOf(item, length), lambda inner: zero(row, inner)))
         case ListOf() | TupleOf():
-            raise KindError("the derivative of a list of containers that grows in a loop is not accepted", instead="keep a list for each part.")
+            raise KindError(
+                "the derivative of a list of containers that grows in a loop is not accepted",
+                instead="keep a list for each part.",
+            )
         case _:
             return zeros(b, var, dims_of(kind), kind)
 
@@ -202,7 +219,12 @@ def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b
     if existing is None:
         buffer = zero(base, b)
         if is_unique and not isinstance(kind, ListOf):
-            atom = b.apply(ops.INDEX_SET, (buffer.atom, index, operand(b, contribution) if contribution.is_full else contribution.atom), hint=f"{base.hint}_bar", kind=kind)
+            atom = b.apply(
+                ops.INDEX_SET,
+                (buffer.atom, index, operand(b, contribution) if contribution.is_full else contribution.atom),
+                hint=f"{base.hint}_bar",
+                kind=kind,
+            )
             adjoints.put(base, Staged(b, atom))
             return
     else:
@@ -228,6 +250,3 @@ def _add_to_list(buffer: Staged, index: Operand, contribution: Staged, base: Var
             contribution = add_lists(Staged(b, b.item(buffer.atom, index)), contribution, b)
         return Staged(b, b.apply(ops.INDEX_SET, (buffer.atom, index, contribution.atom), hint=hint))
     return Staged(b, b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=hint))
-
-
-__all__ = ["Adjoints", "accumulate", "add_item", "full", "named", "np", "opaque", "zero"]

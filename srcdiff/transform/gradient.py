@@ -1,6 +1,6 @@
 """From a primal program to the function that computes its gradient, value and gradient, or pullback.
 
-    loss(w, b)  ⟶  loss_grad(w, b): forward sweep, reverse sweep, return (w_bar, b_bar)
+loss(w, b)  ⟶  loss_grad(w, b): forward sweep, reverse sweep, return (w_bar, b_bar)
 """
 
 from __future__ import annotations
@@ -12,29 +12,49 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NotDifferentiable
 from srcdiff.analysis.activity import active
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, Unknown, is_differentiable
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, DictDisplay, Free, Function, If, ListDisplay, Op, Operand, Parameter, RecordDisplay, Ref, Return, Stmt, Var, Yield
+from srcdiff.errors import NotDifferentiable
+from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_differentiable
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Block,
+    Const,
+    DictDisplay,
+    Function,
+    If,
+    ListDisplay,
+    Op,
+    Operand,
+    Parameter,
+    RecordDisplay,
+    Ref,
+    Return,
+    Stmt,
+    Var,
+    Yield,
+)
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
 from srcdiff.ir.walk import map_block, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
-from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence as SequenceOf, Structure
+from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
+from srcdiff.prepare.entry import Sequence as SequenceOf
 from srcdiff.prepare.program import Primal
 from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
-from srcdiff.rules.staging import Staged, dims_of, materialise
+from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, full, zero
 from srcdiff.transform.reverse import Reverser, free_vars
-
 
 Selector = tuple[str, int | None]
 """A parameter, or an item of *args."""
 
 
-def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, with_value: bool, name: str) -> Function:
+def gradient(
+    primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, with_value: bool, name: str
+) -> Function:
     """The function of the gradient by the parameters `argnums`."""
     result, aux = _split(primal, has_aux)
     _inputs(primal, [_selected(primal, a) for a in argnums], needs_each=True)
@@ -50,12 +70,20 @@ def gradient(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, ha
     return Function(name, primal.params, Block((*forward, *builder.stmts), Return(value)), primal.docstring)
 
 
-def _swept(primal: Primal, argnums: Sequence[Selector], seeds: Sequence[tuple[Var, Any]], builder: Builder | None = None, needs_each: bool = True) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
+def _swept(
+    primal: Primal,
+    argnums: Sequence[Selector],
+    seeds: Sequence[tuple[Var, Any]],
+    builder: Builder | None = None,
+    needs_each: bool = True,
+) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
     """The forward sweep, the reverse sweep in its builder, and the gradients."""
     builder = Builder() if builder is None else builder
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
-    reverser = Reverser(active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]), primal.stmts)
+    reverser = Reverser(
+        active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]), primal.stmts
+    )
     adjoints = Adjoints()
     for var, seed in seeds:
         existing = adjoints.get(var)
@@ -74,7 +102,9 @@ def _selected(primal: Primal, selector: Selector) -> tuple[Structure, Value, str
     return part, inner, f"{name}[{item}]"
 
 
-def pullback(primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, name: str) -> tuple[list[Function], Value]:
+def pullback(
+    primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, name: str
+) -> tuple[list[Function], Value]:
     """Two functions: arguments → (result, what the pullback reads), and (what it reads, adjoint of the result) → gradients."""
     result, aux = _split(primal, has_aux)
     builder = Builder()
@@ -196,9 +226,11 @@ def _split(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
         raise NotDifferentiable(
-            f"`{primal.name}` returns no pair", _definition(primal), why="has_aux=True takes a function that returns a tuple (result, auxiliary data).",
+            f"`{primal.name}` returns no pair",
+            _definition(primal),
+            why="has_aux=True takes a function that returns a tuple (result, auxiliary data).",
             instead="return a pair, or leave has_aux out.",
-        )  # fmt: skip
+        )
     return result[0], operand_of(result[1], primal.store)
 
 
@@ -210,34 +242,57 @@ def _check_scalar(primal: Primal, result: Value) -> None:
     place = _definition(primal)
     name = primal.name
     if isinstance(result, Const) and result.value is None:
-        raise NotDifferentiable(f"`{name}` returns None, not a scalar", place, why="Every path must return the number to differentiate.", instead="add a return statement.")
+        raise NotDifferentiable(
+            f"`{name}` returns None, not a scalar",
+            place,
+            why="Every path must return the number to differentiate.",
+            instead="add a return statement.",
+        )
     if not is_atom(result):
         spoken = {"tuple": "a tuple", "ListRef": "a list", "DictRef": "a dict"}.get(type(result).__name__, "a container")
         if type(result).__name__ == "Poison":
             raise NotDifferentiable(
-                f"`{name}` does not return a scalar on every path", place, why=result.reason.replace("`value`", "The result") + ".", instead="return a number on every path."
+                f"`{name}` does not return a scalar on every path",
+                place,
+                why=result.reason.replace("`value`", "The result") + ".",
+                instead="return a number on every path.",
             )
         raise NotDifferentiable(
-            f"`{name}` returns {spoken}, not a scalar", place, why="A gradient is of one number.", instead="return a number, or use has_aux=True for a pair (loss, data), or vjp."
+            f"`{name}` returns {spoken}, not a scalar",
+            place,
+            why="A gradient is of one number.",
+            instead="return a number, or use has_aux=True for a pair (loss, data), or vjp.",
         )
     kind = kind_of(result)
     if isinstance(kind, Array) and kind.dims is not None and kind.dims != ():
         shape = ", ".join(str(getattr(n, "hint", n)) for n in kind.dims)
         raise NotDifferentiable(
-            f"`{name}` returns an array of shape ({shape}{',' if len(kind.dims) == 1 else ''}), not a scalar", place,
-            why="A gradient is of one number.", instead="reduce it with np.sum or np.mean, or use vjp or jacobian.",
-        )  # fmt: skip
+            f"`{name}` returns an array of shape ({shape}{',' if len(kind.dims) == 1 else ''}), not a scalar",
+            place,
+            why="A gradient is of one number.",
+            instead="reduce it with np.sum or np.mean, or use vjp or jacobian.",
+        )
     if isinstance(kind, Array) and kind.dims is None:
         raise NotDifferentiable(
-            f"`{name}` returns an array whose number of axes is not known, not a scalar", place,
-            why="It may differ from path to path.", instead="reduce it with np.sum or np.mean on every path.",
-        )  # fmt: skip
+            f"`{name}` returns an array whose number of axes is not known, not a scalar",
+            place,
+            why="It may differ from path to path.",
+            instead="reduce it with np.sum or np.mean on every path.",
+        )
     if isinstance(kind, (Number, Array)):
         dtype = kind.type if isinstance(kind, Number) else kind.dtype
         if dtype.startswith("complex"):
-            raise NotDifferentiable(f"`{name}` returns a complex number, not a real scalar", place, instead="return its real part, its imaginary part or its absolute value.")
+            raise NotDifferentiable(
+                f"`{name}` returns a complex number, not a real scalar",
+                place,
+                instead="return its real part, its imaginary part or its absolute value.",
+            )
         if dtype.startswith(("int", "uint", "bool")):
-            raise NotDifferentiable(f"`{name}` returns {'a' if dtype[0] != 'i' else 'an'} {dtype}, not a real scalar", place, instead="return a float.")
+            raise NotDifferentiable(
+                f"`{name}` returns {'a' if dtype[0] != 'i' else 'an'} {dtype}, not a real scalar",
+                place,
+                instead="return a float.",
+            )
         return
     if not isinstance(kind, Unknown):
         raise NotDifferentiable(f"`{name}` returns a value of kind {getattr(kind, 'type', kind)}, not a scalar", place)
@@ -255,11 +310,17 @@ def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *,
         kind = getattr(structure, "kind", None)
         if isinstance(kind, (Number, Array)) and (kind.type if isinstance(kind, Number) else kind.dtype).startswith("complex"):
             raise NotDifferentiable(
-                f"the argument `{name}` of `{primal.name}` is complex", _definition(primal), why="Complex arguments have no gradient here yet.",
+                f"the argument `{name}` of `{primal.name}` is complex",
+                _definition(primal),
+                why="Complex arguments have no gradient here yet.",
                 instead="differentiate by the real and the imaginary part.",
-            )  # fmt: skip
+            )
         if needs_each and len(found) == before and isinstance(structure, (Leaf, Known, Object)):
-            raise NotDifferentiable(f"the argument `{name}` of `{primal.name}` {_why_not(structure)}", _definition(primal), instead=_instead(structure))
+            raise NotDifferentiable(
+                f"the argument `{name}` of `{primal.name}` {_why_not(structure)}",
+                _definition(primal),
+                instead=_instead(structure),
+            )
     return found
 
 
@@ -361,7 +422,6 @@ def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
 
 def _is_whole(kind: Kind) -> bool:
     """Whether a scalar is of integers or booleans."""
-    return kind in (Number("int"), Number("bool")) or (isinstance(kind, Array) and kind.dims == () and not kind.dtype.startswith("float"))
-
-
-__all__ = ["Free", "KindError", "ListOf", "dims_of", "gradient", "materialise", "pullback", "value_function"]
+    return kind in (Number("int"), Number("bool")) or (
+        isinstance(kind, Array) and kind.dims == () and not kind.dtype.startswith("float")
+    )

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.ir.kinds import ListOf, Number
+from srcdiff.ir.nodes import Block, Branch, Const, Exit, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.ops import SUB
-from srcdiff.ir.nodes import Block, Branch, Const, Exit, If, Loop, Next, Operand, Stmt, Var, Yield
-from srcdiff.ir.walk import bound_by, map_block, source_targets, variables_in, vars_of
+from srcdiff.ir.walk import source_targets, variables_in, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged
@@ -95,7 +95,14 @@ def _start(key: Any, loop: Loop, incoming: dict[int, Staged | None], adjoints: A
 
 
 def _body(
-    reverser: Reverser, loop: Loop, carried: list[int], outer: list[Var], incoming: dict[int, Staged | None], constant: set[Any], adjoints: Adjoints, b: Builder
+    reverser: Reverser,
+    loop: Loop,
+    carried: list[int],
+    outer: list[Var],
+    incoming: dict[int, Staged | None],
+    constant: set[Any],
+    adjoints: Adjoints,
+    b: Builder,
 ) -> _Built:
     built = _Built()
     inner = b.inside()
@@ -134,7 +141,13 @@ def _body(
             tail = zero(head, inner)
         if tail.atom is head:
             built.unchanged.add(key)
-        elif isinstance(key, int) and incoming[key] is None and isinstance(tail.atom, Const) and tail.atom.value == 0.0 and not _reads(inner.stmts, head):
+        elif (
+            isinstance(key, int)
+            and incoming[key] is None
+            and isinstance(tail.atom, Const)
+            and tail.atom.value == 0.0
+            and not _reads(inner.stmts, head)
+        ):
             built.unchanged.add(key)
         else:
             built.tails[key] = full(Staged(inner, tail.atom, tail.dims, tail.like), key_var)
@@ -159,7 +172,9 @@ def _bar_kind(var: Var) -> Any:
     return kind
 
 
-def _tree(reverser: Reverser, block: Block, params: tuple[Var, ...], heads: dict[int, Staged | None], table: Adjoints, b: Builder) -> Block:
+def _tree(
+    reverser: Reverser, block: Block, params: tuple[Var, ...], heads: dict[int, Staged | None], table: Adjoints, b: Builder
+) -> Block:
     """Reverse the tree of a body; returns the tree of the forward sweep."""
     from srcdiff.transform.reverse import join_tables
 
@@ -187,7 +202,9 @@ def _tree(reverser: Reverser, block: Block, params: tuple[Var, ...], heads: dict
     return Block(tuple(forward), end)
 
 
-def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder) -> list[Stmt]:
+def _assemble(
+    reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder
+) -> list[Stmt]:
     keys = list(built.tails)
     # Accumulators of values from before the loop come first, carried adjoints after them.
     keys.sort(key=lambda k: isinstance(k, int))
@@ -227,7 +244,9 @@ def _assemble(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int,
     return forward
 
 
-def _pass_through(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder) -> None:
+def _pass_through(
+    reverser: Reverser, loop: Loop, built: _Built, incoming: dict[int, Staged | None], adjoints: Adjoints, b: Builder
+) -> None:
     """An adjoint that no trip changes is that of the initial value."""
     for i, value in incoming.items():
         if i in built.constant and value is not None:
@@ -237,13 +256,15 @@ def _pass_through(reverser: Reverser, loop: Loop, built: _Built, incoming: dict[
 def _to_init(value: Staged, init: Operand, b: Builder) -> Staged:
     from srcdiff.rules.staging import dims_of, unbroadcast
 
-    if isinstance(init, Var) and not isinstance(init.kind, ListOf) and dims_of(init.kind) != value.dims and dims_of(init.kind) == ():
+    if (
+        isinstance(init, Var)
+        and not isinstance(init.kind, ListOf)
+        and dims_of(init.kind) != value.dims
+        and dims_of(init.kind) == ()
+    ):
         return unbroadcast(value, (), init)
     return value
 
 
 def _is_wanted(reverser: Reverser, init: Operand) -> bool:
     return any(v in reverser.active for v in vars_of((init,)))
-
-
-__all__ = ["If", "bound_by", "map_block", "reverse_loop"]

@@ -10,7 +10,7 @@ The adjoint of a structured statement is one: of an If an If with the same condi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,22 @@ import numpy as np
 from srcdiff.errors import KindError, NoRule, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf, Unknown
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Const, Free, If, ListDisplay, Loop, Operand, Origin, Ref, SliceOf, Stmt, Var, Yield
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Block,
+    Const,
+    If,
+    ListDisplay,
+    Loop,
+    Operand,
+    Origin,
+    Ref,
+    SliceOf,
+    Stmt,
+    Var,
+    Yield,
+)
 from srcdiff.ir.walk import bound_by, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
@@ -27,7 +42,7 @@ from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.staging import Staged, dims_of, lift, materialise, staged_argument, unbroadcast
-from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, named, parts_of_joined, zero
+from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, parts_of_joined, zero
 
 
 class Reverser:
@@ -36,7 +51,9 @@ class Reverser:
     def __init__(self, active: set[Var], stmts: Sequence[Stmt] = ()) -> None:
         self.active = active
         self.permutations = {
-            s.targets[0] for s in stmts if isinstance(s, Apply) and s.op.fn in (np.arange, np.argsort) and kind_of(s.targets[0]).ndim == 1  # type: ignore[union-attr]
+            s.targets[0]
+            for s in stmts
+            if isinstance(s, Apply) and s.op.fn in (np.arange, np.argsort) and kind_of(s.targets[0]).ndim == 1  # type: ignore[union-attr]
         }
 
     def block(self, stmts: Sequence[Stmt], adjoints: Adjoints, b: Builder) -> list[Stmt]:
@@ -76,7 +93,9 @@ class Reverser:
         for target in stmt.targets:
             if target in self.active and _is_complex(target.kind):
                 raise NotDifferentiable(
-                    "a complex value depends on the arguments", why="Complex arithmetic has no derivative rules yet.", instead="write it with real and imaginary parts."
+                    "a complex value depends on the arguments",
+                    why="Complex arithmetic has no derivative rules yet.",
+                    instead="write it with real and imaginary parts.",
                 )
         bars = [adjoints.take(t) for t in stmt.targets]
         if all(bar is None for bar in bars):
@@ -144,7 +163,10 @@ class Reverser:
     def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
         rule = rule_for(stmt.op.fn)
         if stmt.op.style == "binary" and isinstance(stmt.targets[0].kind, ListOf):
-            raise NoRule(f"no derivative rule for `{stmt.op.text}` of a list whose length the run decides", instead="build the list with append.")
+            raise NoRule(
+                f"no derivative rule for `{stmt.op.text}` of a list whose length the run decides",
+                instead="build the list with append.",
+            )
         if rule is None:
             if stmt.op.text == "np.array":
                 self._array(stmt, bars[0], adjoints, b)
@@ -160,7 +182,9 @@ class Reverser:
                 assert isinstance(kind, ListOf)
                 n = b.apply(ops.LEN, (stmt.args[0],))
                 each = ListDisplay((full(bars[0], stmt.targets[0]).atom,))
-                self.give(adjoints, stmt.args[0], Staged(b, b.apply(ops.MUL, (each, n), kind=ListOf(Number("float"), kind.length))), b)
+                self.give(
+                    adjoints, stmt.args[0], Staged(b, b.apply(ops.MUL, (each, n), kind=ListOf(Number("float"), kind.length))), b
+                )
                 return
             raise NoRule(f"no derivative rule for `{stmt.op.text}`")
         if any(_is_unknown(a) for a in (*stmt.args, *(v for _, v in stmt.kwargs))) and rule.fn not in _SIMPLE:
@@ -176,9 +200,9 @@ class Reverser:
         if stack is not None:
             self.give(adjoints, bound[rule.wrt[0]], stack, b)
             return
-        for contribution, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
-            if contribution is not None and name in bound:
-                self.give(adjoints, bound[name], contribution, b)
+        for part, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
+            if part is not None and name in bound:
+                self.give(adjoints, bound[name], part, b)
 
     def _general(self, rule: Rule, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
         """Of operands of unknown rank: the rule itself is called when the gradient runs."""
@@ -193,7 +217,9 @@ class Reverser:
                 atom = b.apply(ops.call_op(contribution, "contribution"), args, stmt.kwargs, kind=kind)
                 self.give(adjoints, operand, Staged(b, atom), b)
 
-    def _contributions(self, rule: Rule, stmt: Apply, bound: dict[str, Any], bars: list[Staged | None], b: Builder) -> tuple[Any, ...]:
+    def _contributions(
+        self, rule: Rule, stmt: Apply, bound: dict[str, Any], bars: list[Staged | None], b: Builder
+    ) -> tuple[Any, ...]:
         values = {name: staged_argument(b, v, is_static=name not in rule.wrt) for name, v in bound.items()}
         extra: dict[str, Any] = {}
         if "y" in rule.needs:
@@ -297,7 +323,9 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
         owner: Any = key if isinstance(key, Var) else key[0]
         before = adjoints.get(key)
         values = [table.get(key) for _, table, _ in arms]
-        if all(v is before or (v is not None and before is not None and v.atom == before.atom) for v in values) or all(v is None for v in values):
+        if all(v is before or (v is not None and before is not None and v.atom == before.atom) for v in values) or all(
+            v is None for v in values
+        ):
             continue
         if all(v is not None and _is_same_atom(v.atom, values[0].atom) and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
             changed.append((key, values[0]))  # type: ignore[arg-type]
@@ -322,7 +350,9 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
 
 
 def _is_same_atom(a: Any, b: Any) -> bool:
-    return a == b or (isinstance(a, Const) and isinstance(b, Const) and isinstance(a.value, (int, float)) and bool(a.value == b.value))
+    return a == b or (
+        isinstance(a, Const) and isinstance(b, Const) and isinstance(a.value, (int, float)) and bool(a.value == b.value)
+    )
 
 
 def _bar_kind(kind: Any) -> Any:
@@ -344,7 +374,10 @@ def export(forward: If, reverse: If) -> tuple[If, If]:
                 ends[1 - position].append(Const(UNBOUND))
         arms.append(map_block(theirs, lambda v, names=renamed: names.get(v, v)) if renamed else theirs)  # type: ignore[misc]
     new = replace(
-        forward, then=Block(forward.then.stmts, Yield(tuple(ends[0]))), orelse=Block(forward.orelse.stmts, Yield(tuple(ends[1]))), results=tuple(results)
+        forward,
+        then=Block(forward.then.stmts, Yield(tuple(ends[0]))),
+        orelse=Block(forward.orelse.stmts, Yield(tuple(ends[1]))),
+        results=tuple(results),
     )
     return new, replace(reverse, then=arms[0], orelse=arms[1])
 
@@ -423,6 +456,3 @@ def _is_unique(index: Operand, base: Var, reverser: Reverser) -> bool:
 
 def _reverse_origin(origin: Origin | None) -> Origin | None:
     return None if origin is None else replace(origin, column=-1)
-
-
-__all__ = ["Iterable", "Reverser", "named"]

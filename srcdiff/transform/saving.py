@@ -14,8 +14,24 @@ from dataclasses import dataclass, replace
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
-from srcdiff.ir.nodes import UNBOUND, Apply, Atom, Block, Branch, Const, End, Exit, If, ListDisplay, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
-from srcdiff.ir.walk import bound_by, ends_of, map_block, map_stmt, operands_of, source_targets, variables_in, vars_of
+from srcdiff.ir.nodes import (
+    Apply,
+    Atom,
+    Block,
+    Branch,
+    Const,
+    End,
+    Exit,
+    ListDisplay,
+    Loop,
+    Next,
+    Operand,
+    Range,
+    Source,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import bound_by, ends_of, map_block, operands_of, source_targets, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
 
@@ -56,7 +72,12 @@ class _Plan:
         self.trip, self.b = trip, b
         self.loop, self.reverse = trip.forward, trip.reverse
         self.made = _definitions(self.loop.body)
-        self.local = set(self.loop.params) | {t for s in self.loop.sources for t in source_targets(s)} | set(self.made) | _bound_in_tree(self.loop.body)
+        self.local = (
+            set(self.loop.params)
+            | {t for s in self.loop.sources for t in source_targets(s)}
+            | set(self.made)
+            | _bound_in_tree(self.loop.body)
+        )
         self.leaves_early = any(isinstance(e, Exit) for e in ends_of(self.loop.body)) or not self.loop.sources
         self.is_plain = not self.leaves_early and self._sources_align()
         self.kept: list[Var] = []
@@ -124,7 +145,7 @@ class _Plan:
 
     def _restore(self, needed: list[Var]) -> None:
         """A value that goes into the next trip, beside the one that came into this trip: the reverse loop carries it back."""
-        ends = [e for e in ends_of(self.loop.body)]
+        ends = list(ends_of(self.loop.body))
         wanted = set(needed)
         for i, param in enumerate(self.loop.params):
             if param not in wanted:
@@ -136,7 +157,12 @@ class _Plan:
             if len(nexts) != 1 or not exits <= nexts:
                 continue
             value = next(iter(nexts))
-            if isinstance(value, Var) and value in wanted and value not in self.restored and (not exits_with_param or i in self.trip.active):
+            if (
+                isinstance(value, Var)
+                and value in wanted
+                and value not in self.restored
+                and (not exits_with_param or i in self.trip.active)
+            ):
                 self.restored[value] = i
 
     def _record(self, needed: list[Var]) -> None:
@@ -145,7 +171,9 @@ class _Plan:
             return
         for i, param in enumerate(self.loop.params):
             init = self.loop.inits[i]
-            if not isinstance(param.kind, ListOf) or not (isinstance(init, Var) and isinstance(init.kind, ListOf) and init.kind.length == 0):
+            if not isinstance(param.kind, ListOf) or not (
+                isinstance(init, Var) and isinstance(init.kind, ListOf) and init.kind.length == 0
+            ):
                 continue
             ends = list(ends_of(self.loop.body))
             if len(ends) != 1 or not isinstance(ends[0], Next):
@@ -171,16 +199,22 @@ class _Plan:
             start, param, kept_result = (Var("kept", kept_kind) for _ in range(3))
             forward.append(Apply((start,), ops.DISPLAY, (ListDisplay(()),), (), loop.origin))
             loop = replace(
-                loop, params=(*loop.params, param), inits=(*loop.inits, start), results=(*loop.results, kept_result),
+                loop,
+                params=(*loop.params, param),
+                inits=(*loop.inits, start),
+                results=(*loop.results, kept_result),
                 body=_Appender(loop, self.trip.active, param, self.kept).tree(loop.body, _entry_scope(loop)),
-            )  # fmt: skip
+            )
         count_result: Var | None = None
         if counts_trips and kept_result is None:
             count_param, count_result = Var("trips", Number("int")), Var("trips", Number("int"))
             loop = replace(
-                loop, params=(*loop.params, count_param), inits=(*loop.inits, Const(0)), results=(*loop.results, count_result),
+                loop,
+                params=(*loop.params, count_param),
+                inits=(*loop.inits, Const(0)),
+                results=(*loop.results, count_result),
                 body=_Recorder(loop, self.trip.active, count_param).tree(loop.body, _entry_scope(loop)),
-            )  # fmt: skip
+            )
         forward.append(loop)
         backward = self._reverse_loop(loop, kept_result, count_result, b)
         return forward, backward
@@ -220,7 +254,17 @@ class _Plan:
                 stop = count
             else:
                 stop = self._trip_count(loop, before)
-            shared = next((s for s in sources if isinstance(s.iterable, Range) and s.is_reversed and s.iterable.start == Const(0) and s.iterable.step == Const(1)), None)
+            shared = next(
+                (
+                    s
+                    for s in sources
+                    if isinstance(s.iterable, Range)
+                    and s.is_reversed
+                    and s.iterable.start == Const(0)
+                    and s.iterable.step == Const(1)
+                ),
+                None,
+            )
             if shared is not None and isinstance(shared.target, Var):
                 renamed[index] = shared.target
             else:
@@ -230,7 +274,11 @@ class _Plan:
                 sources.append(Source(Var("_", Number("int")), Range(Const(0), count)))
             else:
                 first = loop.sources[0]
-                target = Var("_", _item_kind(first)) if isinstance(first.target, Var) else tuple(Var("_", t.kind) for t in first.target)
+                target = (
+                    Var("_", _item_kind(first))
+                    if isinstance(first.target, Var)
+                    else tuple(Var("_", t.kind) for t in first.target)
+                )
                 sources.append(Source(target, self._bounded(first, loop, before)))
         del trips
         params, inits, results = list(self.reverse.params), list(self.reverse.inits), list(self.reverse.results)
@@ -349,7 +397,8 @@ class _Recorder:
         going_on = going_on_arm(block, self.params, self.active)
         if isinstance(end, Branch) and going_on is not None:
             then, orelse = (
-                self.tree(arm, in_scope) if arm is going_on else Block(arm.stmts, _carry(arm.end, self.record)) for arm in (end.then, end.orelse)
+                self.tree(arm, in_scope) if arm is going_on else Block(arm.stmts, _carry(arm.end, self.record))
+                for arm in (end.then, end.orelse)
             )
             return Block(block.stmts, Branch(end.cond, then, orelse))
         later = _bound_in_tree(block) - in_scope
@@ -363,7 +412,9 @@ class _Recorder:
         end = block.end
         if not isinstance(end, Branch):
             return False
-        return any(going_on_arm(arm, self.params, self.active) is not None or self.has_way_out(arm) for arm in (end.then, end.orelse))
+        return any(
+            going_on_arm(arm, self.params, self.active) is not None or self.has_way_out(arm) for arm in (end.then, end.orelse)
+        )
 
     def values(self) -> list[Var]:
         return []
@@ -406,6 +457,3 @@ def _carry(end: End, value: Operand) -> End:
         case Branch(cond, then, orelse):
             return Branch(cond, Block(then.stmts, _carry(then.end, value)), Block(orelse.stmts, _carry(orelse.end, value)))
     raise AssertionError(end)
-
-
-__all__ = ["UNBOUND", "If", "Trip", "Yield", "map_stmt", "save", "variables_in"]

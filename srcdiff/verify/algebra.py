@@ -20,6 +20,7 @@ from srcdiff.verify.polynomials import (
     BITS,
     MAX_EXPONENT,
     MAX_POWER,
+    MAX_ROOT,
     MAX_WORK,
     Poly,
     Quotient,
@@ -47,7 +48,7 @@ class FinerRoot(Exception):
     """Exponentials of fractions occur: the indeterminates must be exp(u / root)."""
 
     def __init__(self, root: int) -> None:
-        if root > MAX_POWER:
+        if root > MAX_ROOT:
             raise Undecided("exponentials of too fine fractions")
         self.root = root
 
@@ -433,7 +434,7 @@ class Algebra:
             exponents = dict(exponents_of(m))
             if not u.den and list(exponents.values()) == [1] and (index := next(iter(exponents))) in self.logarithms:
                 inner = self.logarithms[index]
-                if self.quotient_value(inner) < 0:
+                if real_part(self.quotient_value(inner)) < 0:
                     inner = inner.negative()
                 c = Fraction(c)
                 out = self.product(out, self.rational_power(inner, c.numerator, c.denominator))
@@ -494,15 +495,14 @@ class Algebra:
         """The positive root: of N / D it is the root of N * D**(q-1), over |D|."""
         if not base.num:
             raise Undecided("the root of zero")
-        value = self.quotient_value(base)
-        if not reals.im(value) == 0 or value < 0:
+        if real_part(self.quotient_value(base)) < 0:
             raise Undecided("the root of a negative number")
         num: Poly = base.num
         over = Quotient({0: 1})
         for number, e in base.den:
             d = self.divisors[number]
             num = self.times(num, self.to_power(d, -e % q))
-            sign = -1 if self.poly_value(d) < 0 and (e + (-e % q)) // q % 2 else 1
+            sign = -1 if real_part(self.poly_value(d)) < 0 and (e + (-e % q)) // q % 2 else 1
             over = self.product(over, Quotient({0: sign}, ((number, (e + (-e % q)) // q),)))
         factor, monomial, rest = self.content(num)
         out = over
@@ -514,7 +514,7 @@ class Algebra:
             )
         inside = 0
         for index, e in exponents_of(monomial):
-            if self.values[index] > 0:
+            if real_part(self.values[index]) > 0:
                 out = self.product(out, self.root_of_index(index, e, q))
             else:
                 inside += e << (BITS * index)
@@ -543,7 +543,7 @@ class Algebra:
                 sum(n << (BITS * i) for i, n in zip(indices, monomial)): Fraction(int(c.numerator), int(c.denominator))
                 for monomial, c in part.terms()
             }
-            if self.poly_value(as_poly) < 0:
+            if real_part(self.poly_value(as_poly)) < 0:
                 as_poly = {m: -c for m, c in as_poly.items()}
                 rest = {0: rest[0] * (-1) ** e}
             found.append((as_poly, e))
@@ -557,7 +557,7 @@ class Algebra:
         return self.power(self.root_of({1 << (BITS * index): 1}, q), e)
 
     def root_of(self, core: Poly, q: int) -> Quotient:
-        value = self.poly_value(core)
+        value = real_part(self.poly_value(core))
         if value < 0:
             raise Undecided("the root of a negative number")
         index = self.function(f"root {q}", [Quotient(core)], reals.root(value, q))
@@ -601,3 +601,12 @@ def _lower_order(name: str, n: int, u: Expr) -> Expr:
             return f(n - 2, u) + step
         case _:
             return step - f(n - 2, u)
+
+
+def real_part(value: Any) -> Any:
+    """A value that was reached over complex numbers but is real."""
+    if not isinstance(value, reals.mpc):
+        return value
+    if abs(value.imag) > 1e-25 * (1 + abs(value.real)):
+        raise Undecided("a number that is not real is compared")
+    return value.real

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from srcdiff.verify.algebra import Algebra, FinerRoot
+from srcdiff.verify.algebra import Algebra, FinerRoot, real_part
 from srcdiff.verify.polynomials import Undecided
 from srcdiff.verify.sums import Sums
 from srcdiff.verify.values import evaluate, reals
@@ -47,11 +47,7 @@ class Piece:
 
     def sign(self, expr: Expr) -> int:
         """1, -1, or 0 if the expression vanishes on the whole piece."""
-        value = self.value(expr)
-        if isinstance(value, reals.mpc):
-            if abs(value.imag) > 1e-18:
-                raise Undecided("a number that is not real is compared")
-            value = value.real
+        value = real_part(self.value(expr))
         if abs(value) > 1e-18:
             return 1 if value > 0 else -1
         if self.vanishes(expr):

@@ -21,6 +21,7 @@ class Undecided(Exception):
 BITS = 32
 MAX_EXPONENT = 1_000_000
 MAX_POWER = 1_000
+MAX_ROOT = 10_000
 MAX_WORK = 1_500_000
 _HALF = 1 << (BITS - 1)
 

@@ -25,7 +25,7 @@ math.sin({s}) | math.exp(0.3 * {s}) | abs({s}) | max({s}, {t}) | min({s}, {t}, 0
 ({s} or {t}) | sum([{s}, {t} * {s}]) | sum(v * {s} for v in [{s}, {t}]) | np.sum({a}) | np.mean({a}) | {a}.sum() | {a}.mean() | np.max({a}) | {a}.min()
 divmod({s}, 0.4)[1] | pow({s}, 2) | math.sqrt({s} * {s} + 0.2) | math.hypot({s}, {t}) | math.atan2({s}, 2.0) | np.prod({a}) | np.var({a}) | np.std({a})
 np.linalg.norm({a}) | np.vdot({a}, {a}) | np.sum({a} * {b}) | np.einsum('i,i', {a}, {b}) | np.trace({a}) | sum(u * u for u in {a}.ravel())
-sum([u * {s} for u in {a}.ravel() if u > 0]) | np.sum([u * u for u in {a}.ravel()]) | math.log(1.5 + math.cos({s})) | total({a}) | np.average({a})
+sum([u * {s} for u in {a}.ravel() if u > 0]) | np.sum([u * u for u in {a}.ravel()]) | math.log(1.5 + math.cos({s})) | summed({a}) | np.average({a})
 np.linalg.det({a} + 3 * np.eye(len({a}))) | np.linalg.slogdet({a} @ {a}.T + 2 * np.eye(len({a})))[1] | np.median({a}) | np.ptp({a}) | {a}.ravel()[0]
 {a}.ravel()[-1] * {s} | len({a}) * {s} | {a}.size * {s} | {a}.shape[0] + {s} | int(3.7) * {s} | {a}.ndim * {s} | math.pi * {s} | np.pi - {s} | round({s}, 2) * {t}
 max(u * {s} for u in {a}.ravel()) | np.dot({a}.ravel(), {a}.ravel()) | np.argmax({a}) * {s} | {a}.max() - {a}.min() | bool({s} > {t}) * {s} | np.float64({s}) * {t}
@@ -52,7 +52,7 @@ np.einsum('ij->ji', {a}) | np.einsum('ii->i', {a}) | np.einsum('i,j->ij', {a}, {
 np.tensordot({a}, {b}, axes=1) | np.tensordot({a}, {b}, 0) | np.tensordot({a}, {b}, axes=([0], [0])) | np.tensordot({a}, {b}, axes=([-1], [-1])) | np.linalg.solve({a} @ {a}.T + 3 * np.eye(len({a})), {b})
 np.linalg.inv({a} @ {a}.T + 2 * np.eye({a}.shape[0])) | np.linalg.cholesky({a} @ {a}.T + 2 * np.eye({a}.shape[0])) | np.ones_like({a}) * {s} | np.zeros({a}.shape) + {x} | np.full({a}.shape, {s}) | np.linspace({s}, {t}, 3)
 np.arange(len({a})) + {a} | np.arange(len({a})) * {s} | np.array([{s}, {t}]) | np.array([[{s}, {t}], [0.5, {s}]]) | np.asarray([{s}, 1.0, {t}]) | np.eye(3) * {s} | np.zeros_like({a}) - {a} | np.ones(3) * {x} | np.array([u * {s} for u in {a}])
-np.stack([row * {s} for row in {a}]) | np.array({a}) | np.stack([u for u in {a} if np.sum(u) > -0.2] + [{a}[0]]) | np.stack([{a}[i] * i for i in range(len({a}))]) | np.stack([u * v for u, v in zip({a}, {b})]) | centred({a}) | softmax({a}) | rows({a})
+np.stack([row * {s} for row in {a}]) | np.array({a}) | np.stack([u for u in {a} if np.sum(u) > -0.2] + [{a}[0]]) | np.stack([{a}[i] * i for i in range(len({a}))]) | np.stack([u * v for u, v in zip({a}, {b})]) | centred({a}) | softmax({a}) | smoothed({a})
 np.array([np.sum({a}[i:]) for i in range(len({a}))]) | np.where({a} > 0, {s}, {b}) | np.where({a}[0] > 0, {a}, {s}) | np.sqrt({a} ** 2 + {s} ** 2 + 0.1) | {a} / np.sum({a} ** 2, axis=-1, keepdims=True) | {a} - {a}.mean(axis=0) | np.maximum({a}, {a}.T)
 {a} * {s} + {b} * {t} | {a} / (1 + {s} ** 2) | ({a} > {s}) * {b} | {a}.astype(float) * {s} | {a}.clip(-0.6, 0.7) | {a} ** 2 @ {b} | {a}.swapaxes(0, 1) | np.rot90({a}) | np.kron({a}, {b}) | np.convolve({a}, {b}) | np.trapezoid({a}, axis=0) | [1.0, 2.0, 0.5] * {a}
 """
@@ -135,7 +135,7 @@ def first_big(x, limit):
     return y
 
 
-def total(xs):
+def summed(xs):
     result = 0.0
     for x in xs:
         if x.ndim > 0:
@@ -164,7 +164,7 @@ def softmax(a):
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
-def rows(a):
+def smoothed(a):
     out = []
     last = a[0]
     for i, row in enumerate(a, start=1):
