@@ -24,6 +24,7 @@ from srcdiff.errors import KindError, add_line_note
 from srcdiff.ir.kinds import recording_facts
 from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.passes import PASSES
+from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
 from srcdiff.prepare.entry import Structure, describe, unknown
 from srcdiff.prepare.program import Primal, prepare
@@ -65,7 +66,8 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
         emitted = []
         for program in programs:
-            for step in (check, *PASSES):
+            # The two functions of a vjp have been through the passes as one program.
+            for step in (check, *(PASSES if task.mode != "vjp" else (drop_dead_code,))):
                 program = step(program)
                 check(program)
             emitted.append(emit(program, scope, comments=task.comments))

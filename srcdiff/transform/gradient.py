@@ -24,6 +24,7 @@ from srcdiff.ir.nodes import (
     Function,
     If,
     ListDisplay,
+    Loop,
     Op,
     Operand,
     Parameter,
@@ -35,7 +36,8 @@ from srcdiff.ir.nodes import (
     Yield,
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
-from srcdiff.ir.walk import map_block, vars_of
+from srcdiff.ir.walk import ends_of, map_block, operands_of, vars_of
+from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
 from srcdiff.prepare.entry import Sequence as SequenceOf
@@ -112,28 +114,44 @@ def pullback(
     taken = {p.name for p in primal.params}
     y_bar = _seed(primal, result, builder, seeds, _unused("y_bar", taken))
     forward, builder, gradients = _swept(primal, argnums, seeds, builder, needs_each=len(argnums) == 1)
-    reverse_block = drop_dead_code_in(Block(tuple(builder.stmts), Return(gradients[0] if is_single else gradients)))
-    kept = [v for v in free_vars(reverse_block) if v is not y_bar]
     head: Operand = operand_of(result, primal.store)
     if aux is not None:
         head = (head, aux)
+    whole = Block(
+        (*forward, Apply((), _BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients[0] if is_single else gradients))
+    )
+    params = (*primal.params, Parameter(y_bar.hint, y_bar))
+    return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken), result
+
+
+_BETWEEN = Op("between the sweeps", "display", has_effect=True)
+
+
+def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]) -> list[Function]:
+    """The two functions of a program with both sweeps; the passes see it whole, so that facts and scopes hold in both."""
+    for step in PASSES:
+        program = step(program)
+    body = program.body
+    at = next(i for i, s in enumerate(body.stmts) if isinstance(s, Apply) and s.op is _BETWEEN)
+    assert isinstance(body.end, Return) and isinstance(body.end.value, tuple)
+    head, gradients = body.end.value
+    forward, reverse = body.stmts[:at], drop_dead_code_in(Block(body.stmts[at + 1 :], Return(gradients)))
+    kept = [v for v in free_vars(reverse) if v is not y_bar]
     record = Var(_unused("record", taken), Opaque("tuple"), True)
     copies = [Var(v.hint, v.kind, v.is_users) for v in kept]
     opening: list[Stmt] = []
     if kept:
-        op = Op("unpack", "unpack", pattern=tuple(range(len(kept))))
-        opening.append(Apply(tuple(copies), op, (record,)))
+        opening.append(Apply(tuple(copies), Op("unpack", "unpack", pattern=tuple(range(len(kept)))), (record,)))
     renamed: dict[Var, Operand] = dict(zip(kept, copies))
-    reverse_block = map_block(reverse_block, lambda v: renamed.get(v, v))
-    bound = [_bound_everywhere(s) for s in forward]
+    reverse = map_block(reverse, lambda v: renamed.get(v, v))
     ending = Builder()
     shared = _shared_with_caller(primal, forward, head)
     owned = tuple(ending.apply(ARRAY_COPY, (v,), kind=v.kind, hint=v.hint) if v in shared else v for v in kept)
     whole = ending.apply(DISPLAY, (owned,), hint="record")
-    first = Function(f"{name}_forward", primal.params, Block((*bound, *ending.stmts), Return((head, whole))), primal.docstring)
+    bound = (*[_bound_everywhere(s) for s in forward], *ending.stmts)
+    first = Function(f"{program.name}_forward", primal.params, Block(bound, Return((head, whole))), primal.docstring)
     params = (Parameter(record.hint, record), Parameter(y_bar.hint, y_bar))
-    second = Function(f"{name}_pullback", params, Block((*opening, *reverse_block.stmts), reverse_block.end))
-    return [first, second], result
+    return [first, Function(f"{program.name}_pullback", params, Block((*opening, *reverse.stmts), reverse.end))]
 
 
 def _shared_with_caller(primal: Primal, forward: Sequence[Stmt], head: Operand) -> set[Var]:
@@ -145,7 +163,23 @@ def _shared_with_caller(primal: Primal, forward: Sequence[Stmt], head: Operand) 
             if stmt.op.style != "call" or (rule is not None and rule.is_view):
                 if any(v in shared for v in vars_of(stmt.args)):
                     shared.update(stmt.targets)
+        elif isinstance(stmt, (If, Loop)):
+            shared.update(_shared_results(stmt, shared))
     return {v for v in shared if isinstance(v.kind, Array) and v.kind.dims != ()}
+
+
+def _shared_results(stmt: If | Loop, shared: set[Var]) -> list[Var]:
+    """The results that may be one of the shared arrays; what some path leaves unbound is no array to copy."""
+    if isinstance(stmt, If):
+        rows = [operands_of(stmt.then.end), operands_of(stmt.orelse.end)]
+    else:
+        rows = [stmt.inits, *(operands_of(end) for end in ends_of(stmt.body))]
+    found = []
+    for result, values in zip(stmt.results, zip(*rows)):
+        is_bound = not any(isinstance(v, Const) and v.value is UNBOUND for v in values)
+        if is_bound and any(v in shared for v in vars_of(values)):
+            found.append(result)
+    return found
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from srcdiff.ir.kinds import ListOf, Number
+from srcdiff.ir.kinds import Array, ListOf, Number
 from srcdiff.ir.nodes import Block, Branch, Const, Exit, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.ops import SUB
 from srcdiff.ir.walk import source_targets, variables_in, vars_of
@@ -138,7 +138,8 @@ def _body(
         key_var = loop.params[key] if isinstance(key, int) else key
         tail = table.get(key_var)
         if tail is None:
-            tail = zero(head, inner)
+            # Of a value whose lengths differ from trip to trip, the zero is of the trip's own.
+            tail = zero(head if _has_fixed_lengths(key_var) else key_var, inner)
         if tail.atom is head:
             built.unchanged.add(key)
         elif (
@@ -155,6 +156,13 @@ def _body(
     built.carried = carried
     built.body = forward
     return built
+
+
+def _has_fixed_lengths(var: Var) -> bool:
+    kind = var.kind
+    return not isinstance(kind, Array) or (
+        kind.dims is not None and all(isinstance(n, int) or n.expr is not None for n in kind.dims)
+    )
 
 
 def _reads(stmts: list[Stmt], var: Var) -> bool:

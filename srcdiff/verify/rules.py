@@ -70,6 +70,12 @@ def left_open(rule: Rule) -> list[str]:
     return [name for name in rule.wrt if all(p.get(name) in (None, []) for p in places)]
 
 
+def undefined_points(rule: Rule) -> list[str]:
+    """Where the rule gives no number although the function is continuous and has bounded derivatives around."""
+    settings = [setting for case in cases_of(rule) for setting in settings_of(rule, case)]
+    return [f"{describe(s.case)} at {point.shown()}" for s in settings for point in s.special_points if point.is_undefined]
+
+
 def widening(rule: Rule) -> str | None:
     """Where the text widens float32 to float64; None if it keeps it."""
     assert rule.text is not None

@@ -22,7 +22,7 @@ import sympy
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
 from srcdiff.verify.formulas import on_piece
 from srcdiff.verify.pieces import Piece, Tie
-from srcdiff.verify.special_points import SpecialPoint, special_point
+from srcdiff.verify.special_points import SpecialPoint, special_points
 from srcdiff.verify.structures import arrays_of, copied, flat, rebuilt, unbroadcast_numbers, without
 from srcdiff.verify.symbolic import NotSymbolic, SymbolArray, apply, entries, symbols, unbroadcast
 
@@ -355,7 +355,7 @@ class Setting:
         """Points of small integers, where entries are zero, one, or equal."""
         if self.seed or self.rule.sort == "decomposed" or self.case.domain == "spd" or not self.leaves:
             return []
-        return [point for seed in range(2) if (point := special_point(self, seed)) is not None]
+        return list(special_points(self))
 
     # ------------------------------------------------------------ the text
 

@@ -1,10 +1,12 @@
 """Points where pieces may meet or a formula is continued: zeros, ones, equal entries.
 
-np.maximum at x1 = x2: the contribution must lie between those on both sides;  np.sinc at 0: it must be that around it
+np.maximum at x1 = x2: the contributions must be a mean of those on both sides
+np.sinc at 0: they must be those around it
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,79 +18,137 @@ from srcdiff.verify.structures import copied, flat, rebuilt
 if TYPE_CHECKING:
     from srcdiff.verify.settings import Setting
 
+# From the lowest of three special numbers to the next.
 _SPECIAL = {"positive": (1.0, 1.0), "above_one": (2.0, 1.0), "unit": (-0.5, 0.5), "probability": (0.25, 0.25)}
+
+Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class SpecialPoint:
-    """A point where pieces may meet: a contribution must lie between the lowest and the highest around it."""
+    """A point, and the contributions around it, as vectors of all entries.
+
+    Where many entries tie at once, each entry must lie between the lowest and the highest around; where two do, the whole
+    must be a mean of what is around. Where the rule's own text gives no number (a determinant of a singular matrix, by the
+    inverse), nothing is asked of others.
+    """
 
     setting: Setting
-    values: tuple[Any, ...]
-    low: dict[int, Any]
-    high: dict[int, Any]
+    values: Values
+    around: Any
+    is_single: bool
+    is_undefined: bool
 
     def refutation(self, text: Text) -> str | None:
+        if self.is_undefined:
+            return None
         found = _found_at(self.setting, text, self.values)
         if isinstance(found, Exception):
-            return f"{type(found).__name__}: {found}"
-        for number, value in found.items():
-            slack = 3e-3 * (1 + np.abs(value))
-            if not np.all((self.low[number] - slack <= value) & (value <= self.high[number] + slack)):
-                name = self.setting.leaves[number].data.flat[0]
-                at = ", ".join(str(np.asarray(v).tolist()) for v in self.values)
-                between = f"{self.low[number]} to {self.high[number]}"
-                return f"at the special point {at} the adjoint of {name}… is {value}, around it from {between}"
+            return f"{type(found).__name__}: {found} at the special point {self.shown()}"
+        slack = 3e-3 * (1 + np.abs(found))
+        low, high = self.around.min(axis=0) - slack, self.around.max(axis=0) + slack
+        if not np.all((low <= found) & (found <= high)) or (self.is_single and _distance_to_hull(found, self.around) > 3e-2):
+            i = int(np.argmax(~((low <= found) & (found <= high))))
+            name = np.concatenate([leaf.data.ravel() for leaf in self.setting.leaves])[i]
+            between = f"{self.around.min(axis=0)} and {self.around.max(axis=0)}"
+            return f"at the special point {self.shown()} the adjoints from {name} on are {found}, around it between {between}"
         return None
 
+    def shown(self) -> str:
+        return ", ".join(str(np.round(v, 4).tolist()) for v in self.values)
 
-def special_point(setting: Setting, seed: int) -> SpecialPoint | None:
-    """None where the primal or the rule itself is undefined there."""
+
+def special_points(setting: Setting) -> Iterator[SpecialPoint]:
+    """Some points at which the primal is continuous."""
+    for seed in range(2):
+        yield from _point_at(setting, _at_special_numbers(setting, seed), seed, is_single=False)
+    if setting.decisions:
+        for seed, values in enumerate(_single_ties(setting)):
+            yield from _point_at(setting, values, seed, is_single=True)
+
+
+def _at_special_numbers(setting: Setting, seed: int) -> Values:
     draw = np.random.default_rng(seed)
     low, step = _SPECIAL.get(setting.case.domain, (-1.0, 1.0))
-    values = tuple(np.asarray(low + step * draw.integers(0, 3, size=leaf.shape), float) for leaf in setting.leaves)
+    return tuple(np.asarray(low + step * draw.integers(0, 3, size=leaf.shape), float) for leaf in setting.leaves)
+
+
+def _single_ties(setting: Setting) -> Iterator[Values]:
+    """The setting's own point with one entry at zero, or two equal: within an array, and of the first two arrays."""
+    values = [np.array([float(setting.point[e]) for e in leaf.data.flat]) for leaf in setting.leaves]
+    shapes = [leaf.shape for leaf in setting.leaves]
+
+    def changed(number: int, place: int, value: float) -> Values:
+        copies = [v.copy() for v in values]
+        copies[number][place] = value
+        return tuple(v.reshape(shape) for v, shape in zip(copies, shapes))
+
+    first = values[0]
+    if setting.case.domain == "real" and first.size:
+        yield changed(0, 0, 0.0)
+    if first.size > 1:
+        yield changed(0, 0, first[-1])
+        yield changed(0, 0, first[1])
+    if len(values) > 1 and first.size and values[1].size:
+        yield changed(0, 0, values[1][0])
+
+
+def _point_at(setting: Setting, values: Values, seed: int, *, is_single: bool) -> Iterator[SpecialPoint]:
+    """None where the primal jumps, or its derivative is unbounded."""
     text = setting.rule.text
     assert text is not None
-    own = _found_at(setting, text, values)
-    if isinstance(own, Exception) or not _are_finite(own) or any(np.any(np.abs(v) > 1e6) for v in own.values()):
-        return None
-    around: list[dict[int, Any]] = []
+    draw = np.random.default_rng(seed)
+    around: list[Any] = []
     for count in (5, 40):
-        while count:
-            count -= 1
+        for _ in range(count):
             near = tuple(v + draw.normal(size=np.shape(v)) * 1e-4 for v in values)
             found = _found_at(setting, text, near)
-            if not isinstance(found, Exception) and _jumps(setting, values, near):
-                return None
-            if not isinstance(found, Exception) and _are_finite(found):
+            if not isinstance(found, Exception) and np.all(np.abs(found) < 1e6):
+                if _jumps(setting, values, near):
+                    return
                 around.append(found)
         if len(around) < 3:
-            return None
-        bounds = [{i: pick([np.asarray(f[i], float) for f in around], axis=0) for i in own} for pick in (np.min, np.max)]
-        if all(np.allclose(bounds[0][i], bounds[1][i], atol=1e-2, rtol=1e-2) for i in own):
+            return
+        if np.allclose(np.min(around, axis=0), np.max(around, axis=0), atol=1e-2, rtol=1e-2):
             break
-    return SpecialPoint(setting, values, *bounds)
+    own = _found_at(setting, text, values)
+    is_undefined = isinstance(own, Exception) or not np.all(np.isfinite(own))
+    if not is_undefined and np.any(np.abs(own) > 1e6):
+        return
+    yield SpecialPoint(setting, values, np.array(around), is_single, is_undefined)
 
 
-def _found_at(setting: Setting, text: Text, values: tuple[Any, ...]) -> dict[int, Any] | Exception:
+def _found_at(setting: Setting, text: Text, values: Values) -> Any:
+    """All contributions as one vector, or the exception that the text or the primal raises there."""
     args = setting.replaced(values)
     try:
         y = setting.primal(args)
         if not all(np.all(np.isfinite(v)) for v in flat(y)):
-            return ValueError("the primal is not finite here")
+            return ValueError("the primal is not finite")
         with np.errstate(all="ignore"):
-            return setting.contributions(text, copied(args), y, rebuilt(y, setting.y_bar_numbers))
+            found = setting.contributions(text, copied(args), y, rebuilt(y, setting.y_bar_numbers))
+        return np.concatenate([np.ravel(np.real(found.get(i, np.zeros(leaf.shape)))) for i, leaf in enumerate(setting.leaves)])
     except Exception as error:  # whatever a text or a primal does there
         return error
 
 
-def _jumps(setting: Setting, values: tuple[Any, ...], near: tuple[Any, ...]) -> bool:
-    """Whether the primal itself is discontinuous there."""
-    at, beside = (flat(setting.primal(setting.replaced(v))) for v in (values, near))
-    return any(
-        np.shape(a) != np.shape(b) or not np.allclose(a, b, rtol=1e-2, atol=1e-2, equal_nan=True) for a, b in zip(at, beside)
-    )
+def _jumps(setting: Setting, values: Values, near: Values) -> bool:
+    try:
+        at, beside = (flat(setting.primal(setting.replaced(v))) for v in (values, near))
+    except Exception:  # the primal does not take the point
+        return True
+    return any(np.shape(a) != np.shape(b) or not np.allclose(a, b, rtol=1e-2, atol=1e-2) for a, b in zip(at, beside))
 
 
-def _are_finite(found: dict[int, Any]) -> bool:
-    return all(np.all(np.isfinite(np.asarray(v, float))) for v in found.values())
+def _distance_to_hull(point: Any, around: Any) -> float:
+    """How far a point is from the nearest mean of the vectors around it, relative to its size; by steps to the best of them."""
+    vectors = np.unique(np.round(around, 2), axis=0)
+    nearest = vectors.mean(axis=0)
+    for _ in range(300):
+        best = vectors[np.argmax(vectors @ (point - nearest))]
+        step = best - nearest
+        length = float(step @ step)
+        if length == 0:
+            break
+        nearest = nearest + step * min(max(float((point - nearest) @ step) / length, 0.0), 1.0)
+    return float(np.linalg.norm(point - nearest) / (1 + np.linalg.norm(point)))

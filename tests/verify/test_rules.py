@@ -12,7 +12,7 @@ import pytest
 from srcdiff.rules import chapters
 from srcdiff.rules.registry import Case, Rule, case, rule_for, rules
 from srcdiff.verify import mutants
-from srcdiff.verify.rules import prove, refutes, widening
+from srcdiff.verify.rules import prove, refutes, undefined_points, widening
 
 chapters.load()
 try:
@@ -25,6 +25,10 @@ by_name = pytest.mark.parametrize("rule", WITH_TEXT, ids=[rule.name for rule in 
 
 # A zero derivative has no wrong sign.
 ZERO = {"np.imag"}
+
+# Where the text gives no number although the function is smooth: a determinant of a singular matrix by its inverse, a
+# binomial coefficient by the digamma function at its poles.
+UNDEFINED = {"np.linalg.det", "scipy.special.binom"}
 
 
 @by_name
@@ -46,6 +50,12 @@ def test_wrong_texts_are_refused(rule):
     assert found.refuted
     # a mutant is refuted, proved to be the same function, or of a rule that SymPy has no derivative for
     assert not found.unseen or rule.status == "checked", [str(m) for m in found.unseen]
+
+
+@by_name
+def test_rule_is_defined_at_zeros_ones_and_ties(rule):
+    if rule.status != "trusted" and rule.name not in UNDEFINED:
+        assert undefined_points(rule) == []
 
 
 @by_name

@@ -11,7 +11,7 @@ from srcdiff.verify.namespaces import translated_function
 from srcdiff.verify.pieces import Piece
 from srcdiff.verify.symbolic import DataDependent, SymbolArray, entries, symbols
 
-M, N = np.array([[0.3, -1.2, 0.7], [1.9, 0.4, -0.6]]), np.array([[1.1, 0.2, 2.3], [0.8, 1.7, 0.5]])
+M, N = np.array([[0.3, -1.3, 0.7], [1.9, 0.4, -0.6]]), np.array([[1.1, 0.2, 2.3], [0.8, 1.7, 0.5]])
 S = np.array([[2.0, 0.3, -0.4], [0.3, 1.5, 0.2], [-0.4, 0.2, 1.8]])
 
 SPECIALS = pytest.importorskip("scipy.special")
