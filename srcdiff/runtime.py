@@ -14,6 +14,9 @@ def unbroadcast(value: Any, like: Any) -> Any:
     (2, 1)
     """
     value = np.asarray(value)
+    dtype = getattr(like, "dtype", value.dtype)
+    if dtype.kind == "f" and value.dtype != dtype and (value.ndim == 0 or value.dtype.kind != "f"):
+        value = value.astype(dtype)
     shape = np.shape(like)
     lead = value.ndim - len(shape)
     if lead > 0:

@@ -16,7 +16,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, Unknown, is_one
+from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, Unknown, is_one
 from srcdiff.ir.nodes import Atom, Const, Free, ListDisplay, Op, Operand, Ref, SliceOf, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
@@ -538,8 +538,11 @@ def reduce_sum(value: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if factors.is_negative(value):
         return factors.neg(reduce_sum(factors.neg(value), axis, keepdims))
     offset = len(dims) - len(own)
-    real = tuple(a - offset for a in axes if a >= offset and not (own[a - offset] == 1 and dims[a] != 1))
-    lazy = [a for a in axes if a < offset or (own[a - offset] == 1 and dims[a] != 1)]
+    small = [None if a < offset else _is_smaller(own[a - offset], dims[a]) for a in axes]
+    if any(s is None and a >= offset for s, a in zip(small, axes)):
+        return reduce_sum(materialise(value), axis, keepdims)
+    lazy = [a for s, a in zip(small, axes) if s is not False]
+    real = tuple(a - offset for a in axes if a not in lazy)
     result: Staged = value
     if real:
         keywords: dict[str, Any] = {}
@@ -574,6 +577,16 @@ def reduce_sum(value: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if drop:
         squeezed = result.builder.apply(call_for(np.squeeze), (result.atom,), (("axis", operand(result.builder, drop)),))
     return Staged(result.builder, squeezed, left, _dropped(value, axes, False))
+
+
+def _is_smaller(own: Length, length: Length) -> bool | None:
+    """Whether an axis that is `length` long is 1 physically; None where nothing tells."""
+    if own == length:
+        return False
+    ones = is_one(own), is_one(length)
+    if None in ones:
+        return None
+    return ones == (True, False)
 
 
 def _dropped(value: Staged, axes: tuple[int, ...], keepdims: bool) -> Callable[[], Atom]:

@@ -446,7 +446,7 @@ def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
     if is_whole and isinstance(kind, Number):
         return b.apply(call_op(float, "float"), (atom,), kind=kind)
     held = kind_of(atom)
-    is_other = isinstance(held, Array) and held.dims == () and isinstance(kind, Array) and held.dtype != kind.dtype
+    is_other = isinstance(kind, Array) and (kind.dtype != "float64" or (isinstance(held, Array) and held.dtype != "float64"))
     if (is_whole or is_other) and isinstance(kind, Array) and kind.dims == ():
         return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
     if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):

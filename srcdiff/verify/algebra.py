@@ -339,6 +339,12 @@ class Algebra:
             self.quotient(a) for a in sympy.Add.make_args(rest)
         ]
 
+    def opened(self, exponent: Expr) -> Quotient:
+        """An exponent, with its own addends (which may be known sums): exp(z - m) is exp(z) / exp(m)."""
+        factor, whole = exponent.as_coeff_Mul()
+        addends = sympy.Add.make_args(whole)
+        return self.product(Quotient({0: _number(factor)}), self.total([self.quotient(a) for a in addends]))
+
     def of_known_sum(self, factor: Any, known: Expr) -> Quotient:
         index = self.indeterminate(known, self.piece.value(known))
         self.sums[index] = known
@@ -358,7 +364,7 @@ class Algebra:
         piece = self.piece
         match name:
             case "exp":
-                return self.exponential(self.quotient(expr.args[0]))
+                return self.exponential(self.opened(expr.args[0]))
             case "log" if len(expr.args) == 1:
                 return self.logarithm(self.quotient(expr.args[0]))
             case "Abs":

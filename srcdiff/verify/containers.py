@@ -6,11 +6,10 @@ import dataclasses
 import functools
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from srcdiff.errors import NotDifferentiable
-from srcdiff.verify.symbolic import SymbolArray
 
 
 class Mismatch(Exception):
@@ -33,28 +32,25 @@ def map_leaves(value: Any, path: str, fn: Callable[[str, Any], Any]) -> Any:
             return fn(path, value)
 
 
-def pair_leaves(argument: Any, gradient: Any, path: str, out: list[tuple[str, Any, Any]]) -> None:
-    """The leaves of an argument beside those of its gradient."""
-    if gradient is None and not isinstance(argument, SymbolArray):
-        map_leaves(argument, path, lambda p, leaf: out.append((p, leaf, None)))
-        return
+def pair_leaves(argument: Any, gradient: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """(path, leaf, gradient) for the leaves of an argument; a gradient of None may stand for a whole container."""
     match argument:
         case tuple() | list():
-            if not isinstance(gradient, (tuple, list)) or len(gradient) != len(argument):
+            if gradient is not None and (not isinstance(gradient, (tuple, list)) or len(gradient) != len(argument)):
                 raise Mismatch(f"the gradient by {path} is no {type(argument).__name__} of {len(argument)}")
             fields = getattr(argument, "_fields", None)
-            for i, (a, g) in enumerate(zip(argument, gradient)):
-                pair_leaves(a, g, f"{path}.{fields[i]}" if fields else f"{path}[{i}]", out)
+            for i, a in enumerate(argument):
+                yield from pair_leaves(a, gradient and gradient[i], f"{path}.{fields[i]}" if fields else f"{path}[{i}]")
         case dict():
-            if not isinstance(gradient, dict) or gradient.keys() != argument.keys():
+            if gradient is not None and (not isinstance(gradient, dict) or gradient.keys() != argument.keys()):
                 raise Mismatch(f"the gradient by {path} has not the keys {list(argument)}")
             for k, a in argument.items():
-                pair_leaves(a, gradient[k], f"{path}[{k!r}]", out)
+                yield from pair_leaves(a, gradient and gradient[k], f"{path}[{k!r}]")
         case _ if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
             for f in dataclasses.fields(argument):
-                pair_leaves(getattr(argument, f.name), getattr(gradient, f.name), f"{path}.{f.name}", out)
+                yield from pair_leaves(getattr(argument, f.name), getattr(gradient, f.name, None), f"{path}.{f.name}")
         case _:
-            out.append((path, argument, gradient))
+            yield path, argument, gradient
 
 
 def plain_function(

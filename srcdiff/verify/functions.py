@@ -31,6 +31,7 @@ from srcdiff.verify.polynomials import Undecided
 from srcdiff.verify.report import Entry, Report
 from srcdiff.verify.shortening import MAX_UNSHORTENED, is_float, point_near, shortenings
 from srcdiff.verify.symbolic import DataDependent, NotSymbolic, SymbolArray, entries, symbols
+from srcdiff.verify.terms import negative
 
 PIECES = 3
 TRIES = 3
@@ -211,14 +212,14 @@ class Trial:
         found: list[Entry] = []
         unproved: list[str] = []
         try:
-            for i, part in zip(self.by, self._gradient(), strict=True):
-                pairs: list[tuple[str, Any, Any]] = []
-                pair_leaves(self.args[i], part, self.names[i], pairs)
-                for path, leaf, x_bar in pairs:
-                    for entry in self._entries(piece, value, path, leaf, x_bar):
-                        found.append(entry)
-                        if hasty and entry.outcome == "open":
-                            return self.report(found, conditions)
+            pairs = list(self._pairs(value))
+            found = [_by_numbers(piece, *pair) for pair in pairs]
+            if not any(entry.outcome == "refuted" for entry in found):
+                for i, (name, got, true) in enumerate(pairs):
+                    if not found[i].detail and piece.vanishes(got, negative(true)):
+                        found[i] = Entry(name, "proved")
+                    elif hasty:
+                        break
         except Tie:
             raise
         except Mismatch as error:
@@ -229,34 +230,34 @@ class Trial:
             unproved.append("no argument has a gradient")
         return self.report(found, conditions, unproved)
 
+    def _pairs(self, value: Any) -> Iterator[tuple[str, Any, Any]]:
+        """(name, what the gradient says, SymPy's derivative) for each entry of the arguments."""
+        for i, part in zip(self.by, self._gradient(), strict=True):
+            for path, leaf, x_bar in pair_leaves(self.args[i], part, self.names[i]):
+                if not isinstance(leaf, SymbolArray):
+                    continue
+                if x_bar is None:
+                    raise Mismatch(f"{path} has no gradient")
+                if np.shape(x_bar) != leaf.shape:
+                    raise Mismatch(f"the gradient by {path} has shape {np.shape(x_bar)} instead of {leaf.shape}")
+                for symbol, got in zip(self.symbols[path].data.flat, entries(x_bar).flat):
+                    yield str(symbol), got, Derivatives(symbol).of(value)
+
     def report(self, found: Sequence[Entry] = (), conditions: Sequence[str] = (), unproved: Sequence[str] = ()) -> Report:
         full = tuple((path, np.shape(leaf)) for path, leaf in self.leaves if is_float(leaf))
         shapes = tuple((path, self.symbols[path].shape) for path, _ in full)
         by = tuple(self.names[i] for i in self.by)
         return Report(name_of(self.primal), by, tuple(found), shapes, full, tuple(dict.fromkeys(conditions)), tuple(unproved))
 
-    def _entries(self, piece: Piece, value: Any, path: str, leaf: Any, x_bar: Any) -> Iterator[Entry]:
-        if x_bar is None or not isinstance(leaf, SymbolArray):
-            if isinstance(leaf, SymbolArray):
-                raise Mismatch(f"{path} has no gradient")
-            return
-        if np.shape(x_bar) != leaf.shape:
-            raise Mismatch(f"the gradient by {path} has shape {np.shape(x_bar)} instead of {leaf.shape}")
-        for symbol, got in zip(self.symbols[path].data.flat, entries(x_bar).flat):
-            yield _entry(piece, str(symbol), got, Derivatives(symbol).of(value))
 
-
-def _entry(piece: Piece, name: str, got: Any, true: Any) -> Entry:
+def _by_numbers(piece: Piece, name: str, got: Any, true: Any) -> Entry:
+    """ "refuted" where numbers differ, otherwise "open"; a detail says that no proof need be tried."""
     distance = piece.distance(got, true)
     if not distance <= 1e-12:
         numbers = f"{float(piece.value(got)):.10g} instead of {float(piece.value(true)):.10g}"
         at = ", ".join(f"{s} = {float(v):.4g}" for s, v in list(piece.point.items())[:6])
         return Entry(name, "refuted", f"{numbers} at {at}" + ", …" * (len(piece.point) > 6))
-    if distance > 1e-20:
-        return Entry(name, "open", "equal but for the rounding of a constant")
-    if piece.vanishes(got, -true):
-        return Entry(name, "proved")
-    return Entry(name, "open", "numbers agree to 20 digits, but no proof was found")
+    return Entry(name, "open", "equal but for the rounding of a constant" if distance > 1e-20 else "")
 
 
 _INVERSES = "a matrix is inverted it is regular, and d(A⁻¹) = -A⁻¹ dA A⁻¹ is taken for known"

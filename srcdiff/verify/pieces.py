@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -32,6 +33,7 @@ class Piece:
         self._values: dict[Any, Any] = {s: reals.mpf(v.numerator) / v.denominator for s, v in point.items()}
         self._algebras: dict[Any, Algebra] = {}
         self._opaque = [Sums()]
+        self._way = False, 0
 
     def take_as_opaque(self, expr: Expr) -> None:
         """Try first with the sums within this expression as indeterminates: what holds for all values holds for theirs."""
@@ -61,7 +63,11 @@ class Piece:
 
     def vanishes(self, *terms: Expr) -> bool:
         """Whether the sum of the terms is proved to be zero on the piece."""
-        return any(self._vanishes(terms, opaque, rewrite) for rewrite in (False, True) for opaque in self._opaque)
+        for way in sorted(itertools.product((False, True), range(len(self._opaque))), key=lambda way: way != self._way):
+            if self._vanishes(terms, self._opaque[way[1]], way[0]):
+                self._way = way  # what worked for one entry works for the next
+                return True
+        return False
 
     def _vanishes(self, terms: Sequence[Expr], opaque: Sums, as_exponentials: bool) -> bool:
         root = 1

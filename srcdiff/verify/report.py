@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of the gradient, such as `params['W1'][0,1]`: "proved", "refuted" or "open", and why."""
+    """One entry of the gradient, such as `params['W1'][0,1]`: "proved", "refuted", or "open" (numbers agree), and why."""
 
     name: str
     outcome: str

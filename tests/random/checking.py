@@ -283,6 +283,7 @@ def moved(tree: Any, by: Any, h: float) -> Any:
 
 def resized(tree: Any, old: int, new: int) -> Any:
     """The tree with all axes of one length given another."""
+    rng = np.random.default_rng(1)
 
     def change(x: Any) -> Any:
         if not isinstance(x, np.ndarray):
@@ -291,8 +292,8 @@ def resized(tree: Any, old: int, new: int) -> Any:
             if n == old:
                 x = np.take(x, np.arange(new) % old, axis=axis)
                 if x.dtype.kind == "f":  # no ties
-                    steps = 0.037 * np.arange(new, dtype=x.dtype) * (np.arange(new) >= old)
-                    x = x + steps.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+                    added = (np.arange(new) >= old).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+                    x = (x + added * rng.uniform(-0.2, 0.2, x.shape)).astype(x.dtype)
         return x.copy()
 
     return mapped(tree, change)
