@@ -105,6 +105,9 @@ class Expressions:
                 return self.binary(stmt)
             case "unary":
                 return ast.UnaryOp(UNARY[op.text](), self.operand(args[0]))
+            case "call" if op.fn is np.sum and is_own(stmt) and _has_axes(args[0]):
+                method = ast.Attribute(self.operand(args[0]), "sum", ast.Load())  # half the cost of np.sum where arrays are small
+                return ast.Call(method, self.operands(args[1:]), self.keywords(stmt))
             case "call" | "effect":
                 fn = name(self.function(stmt))
                 return ast.Call(fn, self.operands(args), self.keywords(stmt))
@@ -244,3 +247,9 @@ def _is_int(operand: Operand) -> bool:
 
 def _is_number(operand: Operand) -> bool:
     return isinstance(kind_of(operand), Number) or (isinstance(operand, Const) and isinstance(operand.value, str))
+
+
+def _has_axes(operand: Operand) -> bool:
+    """Whether an operand is certainly an array, not one of NumPy's scalars."""
+    kind = kind_of(operand)
+    return isinstance(kind, Array) and bool(kind.dims)

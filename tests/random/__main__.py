@@ -63,7 +63,10 @@ def show(seed: int, program: Program, outcome: Outcome) -> None:
 
     small = shrink(program, fails)
     text: Any = small.text[small.text.index("def f(") :]
-    print(f"---- seed {seed}: {wanted}\n{text}\n# args = {small.args}, argnums = {small.argnums}\n{outcome_text(check(small))}", flush=True)
+    print(
+        f"---- seed {seed}: {wanted}\n{text}\n# args = {small.args}, argnums = {small.argnums}\n{outcome_text(check(small))}",
+        flush=True,
+    )
 
 
 def outcome_text(outcome: Outcome) -> str:

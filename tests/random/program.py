@@ -1,6 +1,6 @@
 """A program under test: a module's text with a function `f`, and arguments for it.
 
-    Program("import numpy as np\\n\\ndef f(x):\\n    return np.sum(x * x)\\n", "(np.array([0.3, 1.2]),)", (0,))
+Program("import numpy as np\\n\\ndef f(x):\\n    return np.sum(x * x)\\n", "(np.array([0.3, 1.2]),)", (0,))
 """
 
 from __future__ import annotations

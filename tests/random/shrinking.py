@@ -1,6 +1,6 @@
 """Makes a failing program smaller: statements go, blocks take the place of what holds them, operands that of expressions.
 
-    shrink(program, fails)  →  the smallest program found for which `fails` still holds
+shrink(program, fails)  →  the smallest program found for which `fails` still holds
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ def _smaller(module: ast.Module) -> Iterator[ast.Module]:
                     yield _without_else(module, path)
     for n, node in enumerate(_expressions(f)):
         for child in ast.iter_child_nodes(node):
-            if child is not getattr(node, "func", None) and isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
+            if (
+                child is not getattr(node, "func", None)
+                and isinstance(child, ast.expr)
+                and isinstance(getattr(child, "ctx", ast.Load()), ast.Load)
+            ):
                 yield _with_expression(module, n, child)
     for n, statement in enumerate(module.body):
         if statement is not f and not isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -61,7 +65,11 @@ def _smaller(module: ast.Module) -> Iterator[ast.Module]:
 def _ends(module: ast.Module) -> bool:
     """Whether each while loop still begins by counting."""
     loops = [n for n in ast.walk(_function(module)) if isinstance(n, ast.While)]
-    return all(isinstance(n.body[0], ast.AugAssign) and n.body[0].target.id in {m.id for m in ast.walk(n.test) if isinstance(m, ast.Name)} for n in loops)  # type: ignore[union-attr]
+    return all(
+        isinstance(n.body[0], ast.AugAssign)
+        and n.body[0].target.id in {m.id for m in ast.walk(n.test) if isinstance(m, ast.Name)}
+        for n in loops
+    )  # type: ignore[union-attr]
 
 
 Path = tuple[tuple[str, int], ...]
@@ -110,7 +118,9 @@ def _without_else(module: ast.Module, path: Path) -> ast.Module:
 
 
 def _expressions(f: ast.FunctionDef) -> list[ast.expr]:
-    return [n for s in f.body for n in ast.walk(s) if isinstance(n, ast.expr) and isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
+    return [
+        n for s in f.body for n in ast.walk(s) if isinstance(n, ast.expr) and isinstance(getattr(n, "ctx", ast.Load()), ast.Load)
+    ]
 
 
 def _with_expression(module: ast.Module, n: int, child: ast.expr) -> ast.Module:

@@ -17,7 +17,9 @@ import numpy as np
 from tests.random import expressions as texts
 from tests.random.program import Program
 
-NAMES = "y z u w h r p q total kept x_bar t y_bar acc value result items_0 out loss_dot known e mean_z i_1 first last f_grad".split()
+NAMES = (
+    "y z u w h r p q total kept x_bar t y_bar acc value result items_0 out loss_dot known e mean_z i_1 first last f_grad".split()
+)
 LARGEST = 50.0
 _HOLE = re.compile(r"\{([xyabstnc])\}")
 Env = dict[str, Any]
@@ -115,8 +117,28 @@ class Writer:
     def leaf(self, is_single: bool) -> str:
         rng = self.rng
         if rng.random() < 0.3:
-            return rng.choice(["{}", "{}", "np.float64({})" if not is_single else "np.float32({})", "np.array({})"]).format(self.number())
-        shape = rng.choice([(3,), (3,), (1,), (2,), (2, 3), (3, 3), (3, 1), (1, 3), (1, 1), (2, 1), (3, 2), (2, 3, 1), (1, 2, 3), (2, 2, 3), (3, 1, 2)])
+            return rng.choice(["{}", "{}", "np.float64({})" if not is_single else "np.float32({})", "np.array({})"]).format(
+                self.number()
+            )
+        shape = rng.choice(
+            [
+                (3,),
+                (3,),
+                (1,),
+                (2,),
+                (2, 3),
+                (3, 3),
+                (3, 1),
+                (1, 3),
+                (1, 1),
+                (2, 1),
+                (3, 2),
+                (2, 3, 1),
+                (1, 2, 3),
+                (2, 2, 3),
+                (3, 1, 2),
+            ]
+        )
         return self.array(shape, is_single)
 
     def number(self) -> str:
@@ -153,7 +175,11 @@ class Writer:
         parts = []
         for name in dict.fromkeys(recent):
             value = self.env[name]
-            parts.append(name if isinstance(value, float) else self.rng.choice([f"np.sum({name})", f"np.mean({name} * {name})", f"{name}.sum()", f"np.sum(np.sin({name}))"]))
+            parts.append(
+                name
+                if isinstance(value, float)
+                else self.rng.choice([f"np.sum({name})", f"np.mean({name} * {name})", f"{name}.sum()", f"np.sum(np.sin({name}))"])
+            )
         return f" {self.rng.choice('+*-+')} ".join(parts)
 
     # ------------------------------------------------------------ expressions
@@ -162,8 +188,14 @@ class Writer:
         return eval(text, self.module, _Scope(self.env, self.containers))
 
     def filled(self, template: str, depth: int) -> str:
+        filled: dict[str, str] = {}
+
         def fill(match: re.Match[str]) -> str:
-            hole = match[1]
+            if match[1] not in filled:
+                filled[match[1]] = one(match[1])
+            return filled[match[1]]
+
+        def one(hole: str) -> str:
             if hole == "n":
                 return self.rng.choice(["0", "-1", "1", "0", "None"])
             if hole == "c":
@@ -191,7 +223,9 @@ class Writer:
             if want == "any":
                 pool = rng.choice([texts.ANY_EXPRESSIONS, texts.ARRAY_EXPRESSIONS, texts.SCALAR_EXPRESSIONS])
             else:
-                pool = rng.choice([texts.ANY_EXPRESSIONS, texts.ARRAY_EXPRESSIONS if want == "array" else texts.SCALAR_EXPRESSIONS])
+                pool = rng.choice(
+                    [texts.ANY_EXPRESSIONS, texts.ARRAY_EXPRESSIONS if want == "array" else texts.SCALAR_EXPRESSIONS]
+                )
             try:
                 text = self.filled(rng.choice(pool), depth)
                 value = self.evaluated(text)
@@ -199,7 +233,9 @@ class Writer:
                 continue
             except Exception:
                 continue
-            if not isinstance(value, (float, np.generic, np.ndarray)) or np.asarray(value).dtype.kind != "f" or np.size(value) == 0 or np.size(value) > 40:
+            if not isinstance(value, (float, np.generic, np.ndarray)) or np.asarray(value).dtype not in (np.float64, np.float32):
+                continue
+            if np.size(value) == 0 or np.size(value) > 40:
                 continue
             if not np.all(np.abs(value) < LARGEST) or (want == "array") == (np.ndim(value) == 0) and want != "any":
                 continue
@@ -253,7 +289,14 @@ class Writer:
         self.assign(next(self.fresh), self.expression())
 
     def locals(self) -> list[str]:
-        return [n for n in self.env if n.isidentifier() and n not in self.outer and n not in ("power", "flag") and np.asarray(self.env[n]).dtype.kind == "f"]
+        return [
+            n
+            for n in self.env
+            if n.isidentifier()
+            and n not in self.outer
+            and n not in ("power", "flag")
+            and np.asarray(self.env[n]).dtype.kind == "f"
+        ]
 
     def renew(self) -> None:
         names = self.locals()
@@ -376,7 +419,9 @@ class Writer:
         arrays = [n for n in self.env if np.ndim(self.env[n]) > 0]
         if arrays and rng.random() < 0.4:
             name = rng.choice(arrays)
-            header = rng.choice([f"range(len({name}))", f"range({name}.shape[0])", f"range({name}.shape[-1] - 1)", f"range(1, len({name}))"])
+            header = rng.choice(
+                [f"range(len({name}))", f"range({name}.shape[0])", f"range({name}.shape[-1] - 1)", f"range(1, len({name}))"]
+            )
             names = {} if i == "_" else {i: 0 if "(1" not in header else 1}
         self.loop(f"for {i} in {header}:", names, leaves=header.startswith("range(3"))
 
@@ -405,8 +450,17 @@ class Writer:
         options = []
         v = next(self.fresh)
         for path, value in self.containers.items():
-            if isinstance(value, list) and value and not isinstance(value[0], (tuple, list)) and len({kind(x) for x in value}) == 1:
-                options += [(f"{v} in {path}", {v: value[0]}), (f"{v} in reversed({path})", {v: value[-1]}), (f"i, {v} in enumerate({path})", {"i": 0, v: value[0]})]
+            if (
+                isinstance(value, list)
+                and value
+                and not isinstance(value[0], (tuple, list))
+                and len({kind(x) for x in value}) == 1
+            ):
+                options += [
+                    (f"{v} in {path}", {v: value[0]}),
+                    (f"{v} in reversed({path})", {v: value[-1]}),
+                    (f"i, {v} in enumerate({path})", {"i": 0, v: value[0]}),
+                ]
             if isinstance(value, list) and value and isinstance(value[0], tuple):
                 options.append((f"{v}, h_1 in {path}", {v: value[0][0], "h_1": value[0][1]}))
             if isinstance(value, dict) and len({kind(x) for x in value.values()}) == 1:
@@ -415,7 +469,10 @@ class Writer:
         if not options:
             names = [n for n in self.env if np.asarray(self.env[n]).dtype.kind == "f"]
             name = rng.choice(names)
-            options = [(f"{v} in ({name}, {name} * 0.5)", {v: self.env[name]}), (f"{v} in [{name}, {name} + 1, {name} * K]", {v: self.env[name]})]
+            options = [
+                (f"{v} in ({name}, {name} * 0.5)", {v: self.env[name]}),
+                (f"{v} in [{name}, {name} + 1, {name} * K]", {v: self.env[name]}),
+            ]
         self.accumulator()
         header, names = rng.choice(options)
         self.loop(f"for {header}:", names, leaves=True)
@@ -468,7 +525,18 @@ class Writer:
         self.env = saved
         self.containers[items] = [value, value]
         name = next(self.fresh)
-        read = rng.choice([f"sum({items})", f"np.sum({items})", f"{items}[-1] * {items}[0]", f"np.stack({items})", f"np.array({items})", f"np.mean(np.stack({items}), axis=0)", f"sum({items}[1:])", f"len({items}) * {items}[0]"])
+        read = rng.choice(
+            [
+                f"sum({items})",
+                f"np.sum({items})",
+                f"{items}[-1] * {items}[0]",
+                f"np.stack({items})",
+                f"np.array({items})",
+                f"np.mean(np.stack({items}), axis=0)",
+                f"sum({items}[1:])",
+                f"len({items}) * {items}[0]",
+            ]
+        )
         if np.ndim(value) > 0 and rng.random() < 0.3:
             read = f"np.concatenate({items})"
         saved_value = self.evaluated(read)
@@ -494,7 +562,9 @@ class Writer:
         item = self.expression()
         condition = f" if {self.condition()}" if rng.random() < 0.4 else ""
         self.env = saved
-        read = rng.choice(["sum([{}])", "sum({})", "np.sum(np.stack([{}]))", "np.sum([{}], axis=0)", "sum([{}]) / 3", "np.mean([{}])"])
+        read = rng.choice(
+            ["sum([{}])", "sum({})", "np.sum(np.stack([{}]))", "np.sum([{}], axis=0)", "sum([{}]) / 3", "np.mean([{}])"]
+        )
         name = next(self.fresh)
         text = read.format(f"{item} for {variable} in {a}{condition}")
         try:
