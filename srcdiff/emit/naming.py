@@ -22,6 +22,7 @@ from srcdiff.passes.fold import is_sum
 from srcdiff.passes.place import VERSIONS
 
 UNREAD = "_"
+_FARTHEST = 8
 _STRANGE = re.compile(r"^\d+|\W\d*")
 
 
@@ -149,9 +150,9 @@ class _Naming:
     def becomes(self, var: Var) -> Var | None:
         """What a variable flows into: the first that has a name, or else the next."""
         first = into = self.wishes.into.get(var)
-        passed: set[Var] = set()
-        while into is not None and into not in self.names and into not in passed:
-            passed.add(into)
+        for _ in range(_FARTHEST):
+            if into is None or into in self.names:
+                break
             into = self.wishes.into.get(into)
         return into if into in self.names else first
 
@@ -256,7 +257,7 @@ class _Naming:
         for arm in (then, orelse):
             self.release(entering)
             self.hold(self.live.enters[arm])
-            mark, used = len(self.held), len(self.namer.used)
+            mark, used = len(self.held), len(self.namer.given)
             self.block(arm)
             self.release_since(mark)
             given += self.namer.forget_since(used)

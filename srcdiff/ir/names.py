@@ -20,7 +20,8 @@ class Namer:
         self.reserved = set(reserved)
         self.bases = set(bases)
         self.held: dict[str, object] = {}
-        self.used: dict[str, None] = {}
+        self.used: set[str] = set()
+        self.given: list[str] = []
         self.numbers: dict[str, int] = {}
         self.returned: dict[str, list[int]] = {}
 
@@ -33,7 +34,9 @@ class Namer:
 
     def hold(self, name: str, holder: object) -> None:
         self.held[name] = holder
-        self.used[name] = None
+        if name not in self.used:
+            self.used.add(name)
+            self.given.append(name)
 
     def release(self, name: str, holder: object) -> None:
         """Give a name back, if the holder still has it."""
@@ -73,14 +76,18 @@ class Namer:
     # ------------------------------------------------------------ blocks of which only one runs
 
     def forget_since(self, mark: int) -> list[str]:
-        """Take the names given out since `len(used)` was `mark` for unused again."""
-        names = list(self.used)[mark:] if len(self.used) > mark else []
+        """Take the names given out since `len(given)` was `mark` for unused again."""
+        names = self.given[mark:]
+        del self.given[mark:]
         for name in names:
-            del self.used[name]
+            self.used.discard(name)
             base, _, number = name.rpartition("_")
             if number.isdigit() and base in self.numbers:
                 self.numbers[base] = min(self.numbers[base], int(number) - 1)
         return names
 
     def remember(self, names: Iterable[str]) -> None:
-        self.used.update(dict.fromkeys(names))
+        for name in names:
+            if name not in self.used:
+                self.used.add(name)
+                self.given.append(name)

@@ -353,16 +353,16 @@ def test_names_of_users_and_of_modules() -> None:
 
 def test_long_lines_are_wrapped() -> None:
     b, x = Build(), user("x", VECTOR)
-    total = ops.call_op(np.sum, "np.sum")
+    total = ops.call_op(np.max, "np.max")
     items = tuple(b(MUL, b(ADD, x, float(i), kind=VECTOR), b(total, x, axis=0, keepdims=True), kind=VECTOR) for i in range(3))
     assert_prints(
         b.function("f", [x], DictDisplay(("a", "b", "c"), items)),
         """
         def f(x):
             return {
-                "a": (x + 0.0) * np.sum(x, axis=0, keepdims=True),
-                "b": (x + 1.0) * np.sum(x, axis=0, keepdims=True),
-                "c": (x + 2.0) * np.sum(x, axis=0, keepdims=True),
+                "a": (x + 0.0) * np.max(x, axis=0, keepdims=True),
+                "b": (x + 1.0) * np.max(x, axis=0, keepdims=True),
+                "c": (x + 2.0) * np.max(x, axis=0, keepdims=True),
             }
         """,
     )

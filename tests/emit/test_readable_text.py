@@ -102,7 +102,7 @@ def test_adjoints_of_different_values_have_different_names_and_fold_into_what_is
             h = np.tanh(x @ W0 + b0)
             total_bar = h @ W1 - b1
             total_bar_1 = total_bar @ W1.T
-            return [(x.T @ total_bar_1, np.sum(total_bar_1, axis=0)), (h.T @ total_bar, np.sum(total_bar, axis=0))]
+            return [(x.T @ total_bar_1, total_bar_1.sum(axis=0)), (h.T @ total_bar, total_bar.sum(axis=0))]
         """,
     )
 

@@ -93,6 +93,33 @@ np.sum({a}) > {s} | np.any({a} > 0.8) | np.all({a} > -1.5) | {a}.max() > {s} | l
 MODE != 'a' or {s} > 0 | isinstance({s}, float)
 """
 
+COUNTS = ["range(3)", "range(3)", "range(1, 4)", "range(2, -1, -1)", "range(0, 6, 2)", "range(0)", "reversed(range(3))"]
+COUNTS_OF_ARRAYS = ["range(len({a}))", "range({a}.shape[0])", "range({a}.shape[-1] - 1)", "range(1, len({a}))"]
+
+ITEMS = [
+    "{v} in {a}", "{v} in {a}", "i, {v} in enumerate({a})", "j, {v} in enumerate({a}, 1)", "i, {v} in enumerate({a}, start=2)",
+    "{v}, {w} in zip({a}, {b})", "{v} in reversed({a})", "i, ({v}, {w}) in enumerate(zip({a}, {b}))", "{v} in {a}[::-1]",
+    "{v} in {a}[1:]", "{v}, {w} in zip({a}[:-1], {b}[1:])", "j, {v} in zip(range(len({a})), {a})",
+]  # fmt: skip
+
+OF_COMPREHENSIONS = ["sum([{}])", "sum({})", "np.sum(np.stack([{}]))", "np.sum([{}], axis=0)", "sum([{}]) / 3", "np.mean([{}])"]
+
+OF_LISTS = [
+    "sum({0})", "np.sum({0})", "{0}[-1] * {0}[0]", "np.sum(np.stack({0}))", "np.mean(np.array({0}), axis=0)", "sum({0}[1:])",
+    "len({0}) * {0}[0]", "np.sum(np.stack({0}), axis=0)", "np.sum(np.array({0}) ** 2)",
+]  # fmt: skip
+OF_LISTS_OF_ARRAYS = ["np.sum(np.concatenate({0}) ** 2)", "np.mean(np.stack({0}, axis=-1), axis=-1)"]
+
+UNPACKINGS = [
+    "{a}, {b}, {c}, {d} = {0}, {1}, {2}, {3}", "({a}, {b}), [{c}, {d}] = ({0}, {1}), [{2}, {3}]",
+    "{a}, ({b}, *{c}_), {d} = {0}, ({1}, {2}), {3}", "*{c}_, {d} = [{0}, {1}, {3}]", "{a}, {b} = pair({0})", "{a} = {b} = {0}",
+]  # fmt: skip
+
+CONTAINERS = [
+    "({0}, {1})", "[{0}, {1}]", "{{'m': {0}, 'v': {1}}}", "Point({0}, {1})", "State({0}, v={1})", "dict(m={0}, v={1})",
+    "Point(b={0}, a={1})", "({0}, ({1}, {0}))", "[({0}, {1})]",
+]  # fmt: skip
+
 HELPERS = """\
 from __future__ import annotations
 
