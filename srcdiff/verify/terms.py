@@ -30,13 +30,19 @@ def serial(expr: Expr) -> int:
     return next(_serials)
 
 
+@functools.lru_cache(maxsize=50_000)
+def _made(of: Any, args: tuple[Expr, ...]) -> Expr:
+    """Equal terms are one object: to compare deep copies would take as long as to write them out."""
+    return of(*args, evaluate=False)
+
+
 def plus(*addends: Expr) -> Expr:
     kept = [a for a in addends if a is not ZERO]
     if len(kept) < 2:
         return kept[0] if kept else ZERO
     if all(a.is_Rational for a in kept):
         return Add(*kept)
-    return Add(*sorted(kept, key=serial), evaluate=False)
+    return _made(Add, tuple(sorted(kept, key=serial)))
 
 
 def times(*factors: Expr) -> Expr:
@@ -48,7 +54,7 @@ def times(*factors: Expr) -> Expr:
     numbers = [a for a in kept if a.is_Rational]
     if len(numbers) > 1:
         return times(Mul(*numbers), *[a for a in kept if not a.is_Rational])
-    return Mul(*sorted(kept, key=serial), evaluate=False)
+    return _made(Mul, tuple(sorted(kept, key=serial)))
 
 
 def negative(a: Expr) -> Expr:
