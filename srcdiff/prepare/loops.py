@@ -19,7 +19,7 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine, join, opaque
 from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Ref, Source, Var
 from srcdiff.prepare import expressions, statements
-from srcdiff.prepare.lowering import Lowering, truth
+from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     Closure,
     DictRef,
@@ -454,13 +454,13 @@ def _while_body(low: Lowering, node: ast.While) -> Any:
 def _list_hint(low: Lowering, ref: Any) -> str:
     for name, value in low.frame.vars.items():
         if value is ref or value == ref:
-            return name.strip("<>")
+            return spoken_name(name)
     return "items"
 
 
 def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) -> Slot:
     """Bind a name at the head of a trip to parameters of the loop."""
-    slot = Slot(key, name.strip("<>"))
+    slot = Slot(key, spoken_name(name))
     if key in attempt.poisoned:
         low.frame.vars[name] = Poison(attempt.poisoned[key])
         return slot

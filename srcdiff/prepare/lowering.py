@@ -254,6 +254,11 @@ def _spoken(value: Any) -> str:
     return spoken_kind(value.kind)
 
 
+def spoken_name(name: str) -> str:
+    """What a name of ours (`<items3>`) would like to be called; the user's names are themselves."""
+    return name.strip("<>0123456789") if name.startswith("<") else name
+
+
 def spoken_kind(kind: Kind) -> str:
     """A kind in a user's words: "a float", "an array with 2 axes of float32"."""
     match kind:
@@ -295,7 +300,7 @@ def join_arms(
         if name.startswith("<") and (name not in then.state[0] or name not in orelse.state[0]):
             continue  # a name of ours, whose use is over
         a, b = then.state[0].get(name, unbound), orelse.state[0].get(name, unbound)
-        names[name] = joiner.values(a, b, name.strip("<>"), not name.startswith("<"))
+        names[name] = joiner.values(a, b, spoken_name(name), not name.startswith("<"))
     store: Store = {}
     for ref in {**then.state[1], **orelse.state[1]}:
         if ref not in then.state[1] or ref not in orelse.state[1]:

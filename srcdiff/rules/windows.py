@@ -22,6 +22,8 @@ def accumulate(y_bar: Staged, x: Staged, axes: tuple[int, ...], windows: tuple[A
     ends = [operand(builder, window) for window in windows]
     counts = [full.shape[axis] for axis in axes]
     buffer = x.__srcdiff_zeros_like__()
+    if isinstance(buffer.atom, Var) and isinstance(x.atom, Var):
+        buffer.atom.hint = f"{x.atom.hint}_bar"
     return Staged(builder, _loop(builder, full, buffer.atom, axes, counts, ends, ()))
 
 

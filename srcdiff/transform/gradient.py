@@ -199,7 +199,15 @@ def _bound_everywhere(stmt: Stmt) -> Stmt:
             end = Yield(tuple(Const(None) if isinstance(v, Const) and v.value is UNBOUND else v for v in end.values))
         return Block(stmts, end)
 
-    return replace(stmt, then=block(stmt.then), orelse=block(stmt.orelse)) if isinstance(stmt, If) else stmt
+    match stmt:
+        case If():
+            return replace(stmt, then=block(stmt.then), orelse=block(stmt.orelse))
+        case Loop():
+            return replace(
+                stmt, inits=tuple(Const(None) if isinstance(v, Const) and v.value is UNBOUND else v for v in stmt.inits)
+            )
+        case _:
+            return stmt
 
 
 def value_function(primal: Primal, name: str) -> Function:

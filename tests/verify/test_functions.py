@@ -107,7 +107,11 @@ def layers_grad(layers, X, y):
     return [(X.T @ a0_bar, a0_bar.sum(axis=0)), (h0.T @ a1_bar, a1_bar.sum(axis=0)), (h1.T @ out_bar, out_bar.sum(axis=0))]
 
 
-LAYERS = [(RNG.normal(size=(m, n)), RNG.normal(size=n)) for m, n in [(3, 6), (6, 5), (5, 1)]], RNG.normal(size=(9, 3)), RNG.normal(size=9)
+LAYERS = (
+    [(RNG.normal(size=(m, n)), RNG.normal(size=n)) for m, n in [(3, 6), (6, 5), (5, 1)]],
+    RNG.normal(size=(9, 3)),
+    RNG.normal(size=9),
+)
 
 
 def solved(A, b):
@@ -173,7 +177,11 @@ def test_wrong_gradient_is_refuted(primal, gradient, args, argnums):
         found = gradient(*given)
         if isinstance(found, tuple):
             return (found[0] * 1.0000001, *found[1:])
-        return {**found, "b1": found["b1"] * 1.0000001} if isinstance(found, dict) else [(found[0][0] * 1.0000001, found[0][1]), *found[1:]]
+        return (
+            {**found, "b1": found["b1"] * 1.0000001}
+            if isinstance(found, dict)
+            else [(found[0][0] * 1.0000001, found[0][1]), *found[1:]]
+        )
 
     for other in (wrong, slightly_wrong):
         report = verify_gradient(primal, other, args, argnums=argnums)
@@ -245,7 +253,7 @@ def test_nested_structures_have_named_entries():
     model = Model(Pair(np.array([0.5, -1.0]), 2.0), 3)
 
     def f(m, scale):
-        return scale["s"][0] * np.sum(m.pair.a ** m.power) * m.pair.b
+        return scale["s"][0] * np.sum(m.pair.a**m.power) * m.pair.b
 
     def f_grad(m, scale):
         a, b = m.pair
@@ -325,7 +333,9 @@ def test_a_function_that_needs_its_shapes_gets_them():
 
 def test_points_stay_in_the_domain_of_the_example():
     x = np.array([1e-3, 0.5, 7.0])
-    report = verify_gradient(lambda x: np.sum(np.log(x) * np.sqrt(x)), lambda x: 1 / np.sqrt(x) + 0.5 * np.log(x) / np.sqrt(x), (x,))
+    report = verify_gradient(
+        lambda x: np.sum(np.log(x) * np.sqrt(x)), lambda x: 1 / np.sqrt(x) + 0.5 * np.log(x) / np.sqrt(x), (x,)
+    )
     assert report.proved, str(report)
 
 

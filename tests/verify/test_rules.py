@@ -102,7 +102,9 @@ def test_wrong_rule_is_refuted(text):
 
 
 def test_piecewise_rules_are_proved_on_several_pieces():
-    (verdict,) = prove(a_rule(np.maximum, lambda x, b, *, y, y_bar: (y_bar * (x > b), y_bar * (b > x)), case((2,), (2,)), wrt=("x", "b")))
+    (verdict,) = prove(
+        a_rule(np.maximum, lambda x, b, *, y, y_bar: (y_bar * (x > b), y_bar * (b > x)), case((2,), (2,)), wrt=("x", "b"))
+    )
     assert verdict.outcome == "refuted" and "special point" in verdict.detail  # at a tie nobody gets the adjoint
     share = lambda x, b, *, y, y_bar: (y_bar * np.heaviside(x - b, 0.5), y_bar * np.heaviside(b - x, 0.5))
     (verdict,) = prove(a_rule(np.maximum, share, case((2,), (2,)), wrt=("x", "b")))
@@ -123,11 +125,15 @@ def test_contribution_that_no_case_asks_for_is_reported():
 
 
 def test_what_has_no_symbolic_form_is_undecided_unless_checked():
-    text = lambda x, *, y, y_bar: np.linalg.svd(x, full_matrices=False)[0] @ (y_bar[:, None] * np.linalg.svd(x, full_matrices=False)[2])
+    text = lambda x, *, y, y_bar: (
+        np.linalg.svd(x, full_matrices=False)[0] @ (y_bar[:, None] * np.linalg.svd(x, full_matrices=False)[2])
+    )
     values = lambda x: np.linalg.svd(x, compute_uv=False)
     assert outcomes(a_rule(values, text, case((2, 3)))) == ["undecided"]
     assert outcomes(a_rule(values, text, case((2, 3)), status="checked")) == ["checked"]
-    assert outcomes(a_rule(values, lambda x, *, y, y_bar: -text(x, y=y, y_bar=y_bar), case((2, 3)), status="checked")) == ["refuted"]
+    assert outcomes(a_rule(values, lambda x, *, y, y_bar: -text(x, y=y, y_bar=y_bar), case((2, 3)), status="checked")) == [
+        "refuted"
+    ]
 
 
 def test_refutes_says_why():

@@ -23,21 +23,46 @@ CALLS = [
     lambda m, n, s: np.var(m, axis=0, ddof=1) + np.std(m, axis=0) + np.median(m, axis=0) + np.quantile(m, 0.3, axis=0),
     lambda m, n, s: np.tanh(m) + np.exp(m) + np.log(n) + np.sqrt(n) + np.sin(m) * np.cos(m) + np.tan(m) + np.arctan2(m, n),
     lambda m, n, s: np.log1p(n) + np.expm1(m) + np.logaddexp(m, n) + np.hypot(m, n) + np.cbrt(m) + np.log2(n) + np.exp2(m) + n**m,
-    lambda m, n, s: np.maximum(m, n) + np.minimum(m, 0) + np.clip(m, -0.5, 0.5) + np.where(m > 0, m, n) + np.sign(m) + np.heaviside(m, 0.5),
-    lambda m, n, s: np.concatenate([m, n]).reshape(3, 4) + np.stack([m, n]).reshape(3, 4) + np.vstack([m, np.ones((2, 3))]).reshape(3, 4),
+    lambda m, n, s: (
+        np.maximum(m, n) + np.minimum(m, 0) + np.clip(m, -0.5, 0.5) + np.where(m > 0, m, n) + np.sign(m) + np.heaviside(m, 0.5)
+    ),
+    lambda m, n, s: (
+        np.concatenate([m, n]).reshape(3, 4) + np.stack([m, n]).reshape(3, 4) + np.vstack([m, np.ones((2, 3))]).reshape(3, 4)
+    ),
     lambda m, n, s: np.einsum("ij,kj->ik", m, n) + np.tensordot(m, n, axes=([1], [1])) + np.inner(m, n) + np.dot(m, n.T),
     lambda m, n, s: np.outer(m[0], n[1]) + np.kron(m[:, :1], n[:1])[:1] + np.cross(m, n)[0],
     lambda m, n, s: np.linalg.solve(s, m.T) + np.linalg.inv(s) @ m.T + np.linalg.cholesky(s)[:, :2],
-    lambda m, n, s: np.linalg.det(s) + np.linalg.slogdet(s)[1] + np.linalg.norm(m) + np.linalg.norm(m, axis=1)[0] + np.linalg.norm(m[0], 1),
-    lambda m, n, s: np.cumsum(m, axis=1) + np.cumprod(m, axis=0) + np.roll(m, 1, axis=1) + np.flip(m, 0) + np.diff(np.pad(m, 1), axis=1)[1:3, 1:],
-    lambda m, n, s: np.tril(s) + np.diag(s) + np.trace(s) + np.triu(s, 1) + np.take(s, [2, 0, 0], axis=1) + np.repeat(s[:1], 3, axis=0),
-    lambda m, n, s: s[np.array([0, 2]), np.array([1, 1])] + s[[0, 2], 1] + m[m > 0][:2] + s[::2, None, 0][:, 0] + m[np.argmax(m[:, 0])][:2],
-    lambda m, n, s: SPECIALS.erf(m) + SPECIALS.expit(m) + SPECIALS.gammaln(n) + SPECIALS.digamma(n) + SPECIALS.xlogy(m, n) + SPECIALS.j0(n),
+    lambda m, n, s: (
+        np.linalg.det(s) + np.linalg.slogdet(s)[1] + np.linalg.norm(m) + np.linalg.norm(m, axis=1)[0] + np.linalg.norm(m[0], 1)
+    ),
+    lambda m, n, s: (
+        np.cumsum(m, axis=1)
+        + np.cumprod(m, axis=0)
+        + np.roll(m, 1, axis=1)
+        + np.flip(m, 0)
+        + np.diff(np.pad(m, 1), axis=1)[1:3, 1:]
+    ),
+    lambda m, n, s: (
+        np.tril(s) + np.diag(s) + np.trace(s) + np.triu(s, 1) + np.take(s, [2, 0, 0], axis=1) + np.repeat(s[:1], 3, axis=0)
+    ),
+    lambda m, n, s: (
+        s[np.array([0, 2]), np.array([1, 1])] + s[[0, 2], 1] + m[m > 0][:2] + s[::2, None, 0][:, 0] + m[np.argmax(m[:, 0])][:2]
+    ),
+    lambda m, n, s: (
+        SPECIALS.erf(m) + SPECIALS.expit(m) + SPECIALS.gammaln(n) + SPECIALS.digamma(n) + SPECIALS.xlogy(m, n) + SPECIALS.j0(n)
+    ),
     lambda m, n, s: SPECIALS.logsumexp(m, axis=1) + SPECIALS.softmax(m, axis=1)[:, 0],
     lambda m, n, s: np.mod(m, n) + np.floor(m) + m // n + np.rint(m) + np.trunc(m) + np.fmod(m, n),
-    lambda m, n, s: np.count_nonzero(m > 0, axis=0) * 1.0 + np.sum(m > 0, axis=0) + ((m > 0) & (n > 1)).sum(0) + (~(m > 0)).any(0),
-    lambda m, n, s: np.trapezoid(m, axis=1) + np.interp(0.35, [0.0, 0.5, 1.0], m[0]) + np.linspace(m[0, 0], n[0, 0], 5)[3] + np.average(m, 1, n[0]),
-]  # fmt: skip
+    lambda m, n, s: (
+        np.count_nonzero(m > 0, axis=0) * 1.0 + np.sum(m > 0, axis=0) + ((m > 0) & (n > 1)).sum(0) + (~(m > 0)).any(0)
+    ),
+    lambda m, n, s: (
+        np.trapezoid(m, axis=1)
+        + np.interp(0.35, [0.0, 0.5, 1.0], m[0])
+        + np.linspace(m[0, 0], n[0, 0], 5)[3]
+        + np.average(m, 1, n[0])
+    ),
+]
 
 
 def at_point(array):
@@ -73,7 +98,17 @@ def in_place(x, n):
 
 
 def of_numbers(a, b):
-    return math.exp(a) + math.sin(b) ** 2 + max(a, b, 0.1) + min(a, b) + abs(a - b) + float(a) + sum([a, b]) + math.hypot(a, b) + (2.0 if isinstance(a, float) else 0)
+    return (
+        math.exp(a)
+        + math.sin(b) ** 2
+        + max(a, b, 0.1)
+        + min(a, b)
+        + abs(a - b)
+        + float(a)
+        + sum([a, b])
+        + math.hypot(a, b)
+        + (2.0 if isinstance(a, float) else 0)
+    )
 
 
 def test_writes_and_views():
@@ -91,7 +126,9 @@ def test_functions_of_numbers():
     assert float(piece.value(found.data[()])) == pytest.approx(of_numbers(0.5, 1.25), abs=1e-14)
 
 
-@pytest.mark.parametrize("ask", [bool, int, float, lambda a: range(a), lambda a: [1, 2][a], lambda a: 1 if a > 0 else 2, lambda a: math.exp(a)])
+@pytest.mark.parametrize(
+    "ask", [bool, int, float, lambda a: range(a), lambda a: [1, 2][a], lambda a: 1 if a > 0 else 2, lambda a: math.exp(a)]
+)
 def test_what_depends_on_the_data_is_refused(ask):
     a = symbols("a")
     with on_piece(at_point([(a.data[()], 0.5)])), pytest.raises(DataDependent):
