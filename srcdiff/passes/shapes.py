@@ -270,7 +270,9 @@ class _Pass:
         for init in vars_of(loop.inits):
             self.end(init)
         size = len(self.table.log)
-        for var in (*loop.params, *(t for source in loop.sources for t in source_targets(source))):
+        # What a record holds may be None in this trip: another value's shape is not read from it.
+        items = (t for source in loop.sources if not _is_record(source) for t in source_targets(source))
+        for var in (*loop.params, *items):
             self.offer(var)
         b.add(replace(loop, body=self.block(loop.body, b.inside())))
         self.table.leave(size)
@@ -411,6 +413,11 @@ class _Pass:
         if axis < 0:
             return value
         return b.item(b.apply(ops.SHAPE, (value,)), Const(axis))
+
+
+def _is_record(source: Source) -> bool:
+    """Whether a loop walks a list back: what a sweep kept of its trips."""
+    return source.is_reversed and isinstance(source.iterable, Var) and isinstance(source.iterable.kind, ListOf)
 
 
 def _is_container(operand: Operand) -> bool:

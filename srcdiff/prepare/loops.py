@@ -202,10 +202,16 @@ def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[
         return statements.lower_stmts(low, node.body, lambda: following(i + 1))
 
     def following(i: int) -> Any:
-        low.loops[-1].on["continue"] = lambda _: following(i + 1)
-        return trip(i)
+        before = context.on.get("continue")
+        context.on["continue"] = lambda _: following(i + 1)
+        try:
+            return trip(i)
+        finally:
+            if before is not None:
+                context.on["continue"] = before
 
-    low.loops.append(Context({"break": outside("break", rest), "return": outside("return", rest)}))
+    context = Context({"break": outside("break", rest), "return": outside("return", rest)})
+    low.loops.append(context)
     try:
         return following(0)
     finally:

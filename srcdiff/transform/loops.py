@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.ir.kinds import Array, ListOf, Number
-from srcdiff.ir.nodes import Block, Branch, Const, Exit, Loop, Next, Operand, Stmt, Var, Yield
+from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Loop, Next, Operand, Stmt, Var, Yield
 from srcdiff.ir.ops import SUB
 from srcdiff.ir.walk import source_targets, variables_in, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
@@ -232,6 +232,7 @@ def _assemble(
     if not swept.stmts:
         _pass_through(reverser, loop, built, incoming, adjoints, b)
         return [replace(loop, body=built.body)]
+    loop = replace(loop, inits=tuple(_readable(v, i in incoming) for i, v in enumerate(loop.inits)))
     trimmed = swept.stmts[-1]
     assert isinstance(trimmed, Loop)
     trip = Trip(replace(loop, body=built.body), trimmed, built.index, frozenset(built.carried))
@@ -250,6 +251,11 @@ def _assemble(
             reverser.give(adjoints, loop.inits[key], _to_init(Staged(b, results[key]), loop.inits[key], b), b)
     _pass_through(reverser, loop, built, incoming, adjoints, b)
     return forward
+
+
+def _readable(init: Operand, is_active: bool) -> Operand:
+    """What the reverse sweep reads of a loop without trips: None rather than nothing."""
+    return Const(None) if is_active and isinstance(init, Const) and init.value is UNBOUND else init
 
 
 def _pass_through(

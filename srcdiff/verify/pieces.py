@@ -22,6 +22,7 @@ class Tie(Exception):
 class Piece:
     """An open region in which every comparison has one outcome, given by a point inside it.
 
+    >>> import sympy
     >>> x, y = sympy.symbols("x y", real=True)
     >>> piece = Piece({x: Fraction(1, 2), y: Fraction(2)})
     >>> piece.sign(x - y), piece.vanishes(sympy.Abs(x - y) - (y - x))

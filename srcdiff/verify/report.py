@@ -77,7 +77,8 @@ class Report:
         rows += [("where" if not i else "", text) for i, text in enumerate(self.conditions)]
         if self.pieces > 1:
             rows.append(("", f"and on {self.pieces - 1} other piece{'s' * (self.pieces > 2)}, where these come out otherwise"))
-        not_done = [f"{e.name}: {e.outcome}" + f", {e.detail}" * bool(e.detail) for e in self.entries if e.outcome != "proved"]
+        others = sorted((e for e in self.entries if e.outcome != "proved"), key=lambda e: e.outcome != "refuted")
+        not_done = [f"{e.name}: {e.outcome}" + f", {e.detail}" * bool(e.detail) for e in others]
         rows += [("open" if not i else "", text) for i, text in enumerate([*self.unproved, *not_done][:12])]
         if len(not_done) + len(self.unproved) > 12:
             rows.append(("", f"and {len(not_done) + len(self.unproved) - 12} more"))
