@@ -1,8 +1,8 @@
 """srcdiff differentiates plain NumPy code: source in, the gradient's source out.
 
-    >>> import srcdiff
-    >>> srcdiff.grad(lambda x: x * x)  # doctest: +ELLIPSIS
-    <gradient of <lambda>(x) by x; 0 variants compiled>
+>>> import srcdiff
+>>> srcdiff.grad(lambda x: x * x)  # doctest: +ELLIPSIS
+<gradient of <lambda>(x) by x; 0 variants compiled>
 """
 
 from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp

@@ -14,7 +14,7 @@ from srcdiff.task import Task
 
 if TYPE_CHECKING:
     from srcdiff.pipeline import Live
-    from srcdiff.verify.report import Report
+    from srcdiff.proofs.report import Report
 
 Argnums = int | str | Sequence[int | str]
 
@@ -512,7 +512,7 @@ def check_grads(
     >>> import numpy as np
     >>> check_grads(np.sin, [0.5])
     """
-    from srcdiff.verify import numeric
+    from srcdiff.proofs import numeric
 
     if order != 1 or tuple(modes) != ("rev",):
         raise KindError('check_grads takes order=1 and modes=("rev",) in this version')
@@ -551,7 +551,7 @@ def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kw
     >>> print(verify(lambda x: x * np.exp(x), 0.5))  # doctest: +ELLIPSIS
     gradient of ... by x: proved...
     """
-    from srcdiff.verify.functions import verify_gradient
+    from srcdiff.proofs.functions import verify_gradient
 
     gradient = f if isinstance(f, Gradient) else grad(f, argnums)
     live = gradient._live_for(example_args, kwargs)

@@ -23,14 +23,14 @@ LAYERS = [
     {"transform"},
     {"emit"},
     {"pipeline"},
-    {"verify", "api"},
+    {"proofs", "api"},
     {"report"},
     {"cli"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 
 # Where each may be imported at all, also inside functions.
-ONLY_IN = {"sympy": {"verify"}, "mpmath": {"verify"}, "astor": {"emit"}, "ast": {"read", "prepare", "emit", "verify"}}
+ONLY_IN = {"sympy": {"proofs"}, "mpmath": {"proofs"}, "astor": {"emit"}, "ast": {"read", "prepare", "emit", "proofs"}}
 HEAVY = {"sympy", "mpmath", "astor", "scipy", "numba", "matplotlib"}
 
 

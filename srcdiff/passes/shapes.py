@@ -33,6 +33,7 @@ from srcdiff.ir.nodes import (
     Loop,
     Operand,
     Ref,
+    Source,
     Stmt,
     Var,
 )

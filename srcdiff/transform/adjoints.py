@@ -98,7 +98,8 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
     if contribution.kind in (Number("bool"), Array("bool", ())) and not isinstance(contribution.atom, Const):
-        contribution = Staged(b, b.apply(ops.call_op(float, "float"), (contribution.atom,), kind=Number("float")))  # True + True is True
+        # Booleans of NumPy's do not add up.
+        contribution = Staged(b, b.apply(ops.call_op(float, "float"), (contribution.atom,), kind=Number("float")))
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
         contribution = Staged(b, contribution.atom, kind.dims, lambda: var)  # of unknown rank: it broadcasts to its value's shape
     existing = adjoints.get(key)

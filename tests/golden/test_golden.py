@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import srcdiff
-from srcdiff.verify import numeric
+from srcdiff.proofs import numeric
 from tests.golden.collection import FOLDER, NAMES, load
 from tests.support.gradients import check_gradient, same
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import srcdiff
-from srcdiff.verify import numeric
+from srcdiff.proofs import numeric
 
 
 def check_gradient(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.exact import exact
-from srcdiff.verify.forms.reductions import np_sum
-from srcdiff.verify.formulas import compare
-from srcdiff.verify.symbolic import FUNCTIONS, NotSymbolic, SymbolArray, elementwise, entries, entry, form_of
+from srcdiff.proofs.exact import exact
+from srcdiff.proofs.forms.reductions import np_sum
+from srcdiff.proofs.formulas import compare
+from srcdiff.proofs.symbolic import FUNCTIONS, NotSymbolic, SymbolArray, elementwise, entries, entry, form_of
 
 
 @form_of(np.trapezoid)

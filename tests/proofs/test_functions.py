@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from srcdiff.errors import KindError, NotDifferentiable
-from srcdiff.verify.functions import verify_gradient
-from srcdiff.verify.shortening import shortenings
+from srcdiff.proofs.functions import verify_gradient
+from srcdiff.proofs.shortening import shortenings
 
 RNG = np.random.default_rng(0)
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.forms.reductions import axes_of, np_sum, reduce_along
-from srcdiff.verify.formulas import FORMULAS
-from srcdiff.verify.matrices import are_implicit, determinant, inverse
-from srcdiff.verify.polynomials import Undecided
-from srcdiff.verify.symbolic import (
+from srcdiff.proofs.forms.reductions import axes_of, np_sum, reduce_along
+from srcdiff.proofs.formulas import FORMULAS
+from srcdiff.proofs.matrices import are_implicit, determinant, inverse
+from srcdiff.proofs.polynomials import Undecided
+from srcdiff.proofs.symbolic import (
     ARRAY_UFUNCS,
     FUNCTIONS,
     NotSymbolic,
@@ -27,7 +27,7 @@ from srcdiff.verify.symbolic import (
     terms_of,
     wrap,
 )
-from srcdiff.verify.terms import minus, over, plus, times
+from srcdiff.proofs.terms import minus, over, plus, times
 
 
 def _matmul(a: Any, b: Any, **kwargs: Any) -> Any:

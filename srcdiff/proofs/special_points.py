@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srcdiff.proofs.structures import copied, flat, rebuilt
 from srcdiff.rules.registry import Text
-from srcdiff.verify.structures import copied, flat, rebuilt
 
 if TYPE_CHECKING:
-    from srcdiff.verify.settings import Setting
+    from srcdiff.proofs.settings import Setting
 
 # From the lowest of three special numbers to the next.
 _SPECIAL = {"positive": (1.0, 1.0), "above_one": (2.0, 1.0), "unit": (-0.5, 0.5), "probability": (0.25, 0.25)}

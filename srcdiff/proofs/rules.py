@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.proofs.settings import NoPrimal, cases_of, settings_of
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
-from srcdiff.verify.settings import NoPrimal, cases_of, settings_of
 
 
 @dataclass(frozen=True)

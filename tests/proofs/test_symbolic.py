@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from srcdiff.verify.formulas import on_piece
-from srcdiff.verify.namespaces import translated_function
-from srcdiff.verify.pieces import Piece
-from srcdiff.verify.symbolic import DataDependent, SymbolArray, entries, symbols
+from srcdiff.proofs.formulas import on_piece
+from srcdiff.proofs.namespaces import translated_function
+from srcdiff.proofs.pieces import Piece
+from srcdiff.proofs.symbolic import DataDependent, SymbolArray, entries, symbols
 
 M, N = np.array([[0.3, -1.3, 0.7], [1.9, 0.4, -0.6]]), np.array([[1.1, 0.2, 2.3], [0.8, 1.7, 0.5]])
 S = np.array([[2.0, 0.3, -0.4], [0.3, 1.5, 0.2], [-0.4, 0.2, 1.8]])

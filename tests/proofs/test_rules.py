@@ -11,8 +11,8 @@ import pytest
 
 from srcdiff.rules import chapters
 from srcdiff.rules.registry import Case, Rule, case, rule_for, rules
-from srcdiff.verify import mutants
-from srcdiff.verify.rules import prove, refutes, undefined_points, widening
+from srcdiff.proofs import mutants
+from srcdiff.proofs.rules import prove, refutes, undefined_points, widening
 
 chapters.load()
 try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from srcdiff.verify.terms import plus, times
+from srcdiff.proofs.terms import plus, times
 
 Expr = Any
 

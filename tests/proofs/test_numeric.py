@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from srcdiff.verify.numeric import check
+from srcdiff.proofs.numeric import check
 
 
 class Layer(NamedTuple):

@@ -15,9 +15,9 @@ from typing import Any
 import sympy
 from sympy import Integer, Rational, exp, log, pi, sqrt
 
-from srcdiff.verify.pieces import Piece
-from srcdiff.verify.polynomials import Undecided
-from srcdiff.verify.terms import minus, negative, over, plus, times
+from srcdiff.proofs.pieces import Piece
+from srcdiff.proofs.polynomials import Undecided
+from srcdiff.proofs.terms import minus, negative, over, plus, times
 
 Expr = Any
 

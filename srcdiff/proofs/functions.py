@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import KindError, NotDifferentiable
-from srcdiff.verify.containers import Mismatch, map_leaves, name_of, pair_leaves, parameter_names, plain_function
-from srcdiff.verify.derivatives import Derivatives
-from srcdiff.verify.formulas import on_piece
-from srcdiff.verify.matrices import implicit_inverses
-from srcdiff.verify.namespaces import translated_function
-from srcdiff.verify.pieces import Piece, Tie
-from srcdiff.verify.polynomials import Undecided
-from srcdiff.verify.report import Entry, Report
-from srcdiff.verify.shortening import MAX_UNSHORTENED, is_float, point_near, shortenings
-from srcdiff.verify.symbolic import DataDependent, NotSymbolic, SymbolArray, entries, symbols
-from srcdiff.verify.terms import negative
+from srcdiff.proofs.containers import Mismatch, map_leaves, name_of, pair_leaves, parameter_names, plain_function
+from srcdiff.proofs.derivatives import Derivatives
+from srcdiff.proofs.formulas import on_piece
+from srcdiff.proofs.matrices import implicit_inverses
+from srcdiff.proofs.namespaces import translated_function
+from srcdiff.proofs.pieces import Piece, Tie
+from srcdiff.proofs.polynomials import Undecided
+from srcdiff.proofs.report import Entry, Report
+from srcdiff.proofs.shortening import MAX_UNSHORTENED, is_float, point_near, shortenings
+from srcdiff.proofs.symbolic import DataDependent, NotSymbolic, SymbolArray, entries, symbols
+from srcdiff.proofs.terms import negative
 
 PIECES = 3
 TRIES = 3
@@ -294,7 +294,7 @@ def _spot_of(error: BaseException, fn: types.FunctionType) -> Spot | None:
 
 
 def _is_ours(filename: str) -> bool:
-    package = __file__.rsplit("verify", 1)[0]
+    package = __file__.rsplit("proofs", 1)[0]
     return filename.startswith((package, np.__path__[0])) or "sympy" in filename
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.exact import exact
-from srcdiff.verify.forms.reductions import reduce_along
-from srcdiff.verify.formulas import compare, note
-from srcdiff.verify.symbolic import FUNCTIONS, NotSymbolic, SymbolArray, bare, bare_shape, entries, form_of, truths_of, wrap
+from srcdiff.proofs.exact import exact
+from srcdiff.proofs.forms.reductions import reduce_along
+from srcdiff.proofs.formulas import compare, note
+from srcdiff.proofs.symbolic import FUNCTIONS, NotSymbolic, SymbolArray, bare, bare_shape, entries, form_of, truths_of, wrap
 
 
 def _order(values: Sequence[Any]) -> list[int]:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.exact import exact
-from srcdiff.verify.formulas import COMPARISONS, FORMULAS, compare, note, sign_of
-from srcdiff.verify.terms import Term
+from srcdiff.proofs.exact import exact
+from srcdiff.proofs.formulas import COMPARISONS, FORMULAS, compare, note, sign_of
+from srcdiff.proofs.terms import Term
 
 Expr = Any
 
@@ -556,7 +556,7 @@ def apply(fn: Any, *args: Any, **kwargs: Any) -> Any:
 
 @functools.cache
 def _load_forms() -> None:
-    importlib.import_module("srcdiff.verify.forms")
+    importlib.import_module("srcdiff.proofs.forms")
 
 
 def _holds_symbols(value: Any) -> bool:

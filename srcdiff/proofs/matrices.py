@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.terms import ZERO, negative, plus, serial, times
-from srcdiff.verify.values import reals
+from srcdiff.proofs.terms import ZERO, negative, plus, serial, times
+from srcdiff.proofs.values import reals
 
 Expr = Any
 

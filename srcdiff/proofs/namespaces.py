@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.verify.symbolic import SymbolArray, apply, bare, entries, filled, has_symbols
+from srcdiff.proofs.symbolic import SymbolArray, apply, bare, entries, filled, has_symbols
 
 _OURS = frozenset({"numpy", "math", "scipy"})
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from srcdiff.verify.formulas import FORMULAS, note
-from srcdiff.verify.symbolic import (
+from srcdiff.proofs.formulas import FORMULAS, note
+from srcdiff.proofs.symbolic import (
     FUNCTIONS,
     NotSymbolic,
     SymbolArray,
@@ -20,7 +20,7 @@ from srcdiff.verify.symbolic import (
     entry,
     form_of,
 )
-from srcdiff.verify.terms import minus, over, plus, times
+from srcdiff.proofs.terms import minus, over, plus, times
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy
 
-from srcdiff.verify.terms import plus, serial, times
+from srcdiff.proofs.terms import plus, serial, times
 
 Expr = Any
 

@@ -7,10 +7,10 @@ import pytest
 import sympy
 from sympy import Abs, Max, cos, cosh, erf, exp, gamma, log, loggamma, polygamma, sin, sinh, sqrt, tan, tanh, zeta
 
-from srcdiff.verify.derivatives import Derivatives
-from srcdiff.verify.exact import exact
-from srcdiff.verify.pieces import Piece, Tie
-from srcdiff.verify.terms import minus, over, plus, times
+from srcdiff.proofs.derivatives import Derivatives
+from srcdiff.proofs.exact import exact
+from srcdiff.proofs.pieces import Piece, Tie
+from srcdiff.proofs.terms import minus, over, plus, times
 
 x, y, z = sympy.symbols("x y z", real=True)
 p, q = sympy.symbols("p q", positive=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.verify.formulas import note
-from srcdiff.verify.symbolic import (
+from srcdiff.proofs.formulas import note
+from srcdiff.proofs.symbolic import (
     FUNCTIONS,
     DataDependent,
     SymbolArray,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from srcdiff.verify.algebra import Algebra, FinerRoot, real_part
-from srcdiff.verify.polynomials import Undecided
-from srcdiff.verify.sums import Sums
-from srcdiff.verify.values import evaluate, reals
+from srcdiff.proofs.algebra import Algebra, FinerRoot, real_part
+from srcdiff.proofs.polynomials import Undecided
+from srcdiff.proofs.sums import Sums
+from srcdiff.proofs.values import evaluate, reals
 
 Expr = Any
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import sympy
 
-from srcdiff.verify.polynomials import (
+from srcdiff.proofs.polynomials import (
     BITS,
     MAX_EXPONENT,
     MAX_POWER,
@@ -31,8 +31,8 @@ from srcdiff.verify.polynomials import (
     product_of,
     sum_of,
 )  # fmt: skip
-from srcdiff.verify.sums import Sums
-from srcdiff.verify.values import holds, reals
+from srcdiff.proofs.sums import Sums
+from srcdiff.proofs.values import holds, reals
 
 Expr = Any
 

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 from sympy import Add, Integer, Mul
 
-from srcdiff.verify.exact import exact
+from srcdiff.proofs.exact import exact
 
 Expr = Any
 

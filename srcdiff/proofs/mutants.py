@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from srcdiff.proofs.rules import prove_case
+from srcdiff.proofs.settings import cases_of, settings_of
 from srcdiff.rules.registry import Rule, Text
-from srcdiff.verify.rules import prove_case
-from srcdiff.verify.settings import cases_of, settings_of
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import sympy
 
+from srcdiff.proofs.formulas import on_piece
+from srcdiff.proofs.pieces import Piece, Tie
+from srcdiff.proofs.special_points import SpecialPoint, special_points
+from srcdiff.proofs.structures import arrays_of, copied, flat, rebuilt, unbroadcast_numbers, without
+from srcdiff.proofs.symbolic import NotSymbolic, SymbolArray, apply, entries, symbols, unbroadcast
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
-from srcdiff.verify.formulas import on_piece
-from srcdiff.verify.pieces import Piece, Tie
-from srcdiff.verify.special_points import SpecialPoint, special_points
-from srcdiff.verify.structures import arrays_of, copied, flat, rebuilt, unbroadcast_numbers, without
-from srcdiff.verify.symbolic import NotSymbolic, SymbolArray, apply, entries, symbols, unbroadcast
 
 PIECES = 3
 
