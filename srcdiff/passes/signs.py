@@ -223,6 +223,8 @@ class _Signs:
             return [replace(stmt, targets=(target,), args=(*args[:chosen], new, *args[chosen + 1 :]))]
         takes_second = is_scalar(args[1].kind) and not is_scalar(args[0].kind)  # type: ignore[union-attr]
         chosen = 1 if stmt.op is ops.MUL and (takes_second or _is_mask(args[0])) else 0
+        if _is_mask(args[chosen]):
+            chosen = 1 - chosen  # NumPy does not negate booleans
         factor = args[chosen]
         inner = self.inner(factor)
         if inner is not None and inner.op in (ops.MUL, ops.DIV):

@@ -35,7 +35,7 @@ class Leaf:
 
     kind: Kind
     path: str
-    cls: type | None = None  # of a number of a class of its own (an IntEnum)
+    cls: type | None = None  # of a number of a class of its own (an IntEnum); np.ndarray of an array without axes
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def describe(value: Any, path: str) -> Structure:
                     why="Its operators may mean something else than an array's.",
                     instead="pass a plain array: np.asarray(x).",
                 )
-            return Leaf(_array_kind(value, path), path)
+            return Leaf(_array_kind(value, path), path, np.ndarray if isinstance(value, np.ndarray) and value.ndim == 0 else None)
         case bool() | int() | float() | complex():
             of = next(t for t in (bool, int, float, complex) if isinstance(value, t))
             kind = Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None)
@@ -227,7 +227,10 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
         case Leaf(ListOf(), _):
             return _foreign(low, low.new_list(leaves.get(id(s), atom)))
         case Leaf():
-            return leaves.get(id(s), atom)
+            value = leaves.get(id(s), atom)
+            if s.cls is np.ndarray:
+                low.without_axes.add(value)
+            return value
         case Known(value, _):
             if isinstance(value, slice):
                 return SliceOf(Const(value.start), Const(value.stop), Const(value.step))
@@ -405,13 +408,13 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
     match s:
         case Leaf(Number(name), path, cls):
             return [f"{path}.__class__ is {name if cls is None else _class_name(cls, known)}"]
-        case Leaf(Array(dtype, dims), path):
+        case Leaf(Array(dtype, dims), path, cls):
             name = f"{dtype}_dtype"
             known[name] = np.dtype(dtype)
             known["ndarray"] = np.ndarray
-            if dims == ():
-                known["generic_or_array"] = (np.generic, np.ndarray)
-                return [f"isinstance({path}, generic_or_array) and {path}.dtype == {name} and {path}.ndim == 0"]
+            if dims == () and cls is None:
+                known["generic"] = np.generic
+                return [f"isinstance({path}, generic) and {path}.dtype == {name}"]
             return [f"{path}.__class__ is ndarray and {path}.dtype == {name} and {path}.ndim == {len(dims or ())}"]
         case Leaf(ListOf(Number(name), _), path):
             return [f"{path}.__class__ is list and len({path}) > {LONG} and set(map(type, {path})) == {{{name}}}"]

@@ -10,6 +10,7 @@ What a loop carries is found by lowering its body until the kinds of the carried
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,6 +102,73 @@ def assigned_names(nodes: Sequence[ast.AST]) -> dict[str, None]:
                 for alias in node.names:
                     names[(alias.asname or alias.name).split(".")[0]] = None
     return names
+
+
+def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
+    """Whether a name lives within one trip: no trip reads it before binding it, and nothing outside the loop reads it."""
+    fn = getattr(frame, "node", None)
+    if fn is None:
+        return False
+    inside = {id(n) for part in (loop.body, [loop]) for root in part for n in ast.walk(root)}
+    inside -= {id(n) for root in loop.orelse for n in ast.walk(root)}
+    for n in _loads(fn).get(name, ()):
+        if id(n) not in inside:
+            return False
+    test = [ast.Expr(loop.test)] if isinstance(loop, ast.While) else []
+    is_bound = isinstance(loop, ast.For) and name in assigned_names([loop.target])
+    return not _reads_unbound([*test, *loop.body], name, is_bound)[0]
+
+
+@functools.lru_cache(maxsize=512)
+def _loads(fn: ast.AST) -> dict[str, list[ast.Name]]:
+    """Where a function reads each name, also in functions within it."""
+    found: dict[str, list[ast.Name]] = {}
+    for n in ast.walk(fn):
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store):
+            found.setdefault(n.id, []).append(n)
+        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
+            found.setdefault(n.target.id, []).append(n.target)
+    return found
+
+
+def _reads_unbound(nodes: Sequence[ast.AST], name: str, is_bound: bool) -> tuple[bool, bool]:
+    """Whether statements may read a name before they bind it, and whether it is bound after them."""
+    for node in nodes:
+        match node:
+            case ast.If(test, body, orelse):
+                if not is_bound and _mentions(test, name):
+                    return True, False
+                then, otherwise = _reads_unbound(body, name, is_bound), _reads_unbound(orelse, name, is_bound)
+                if then[0] or otherwise[0]:
+                    return True, False
+                is_bound = then[1] and otherwise[1]
+            case ast.For(target, iterable, body, orelse):
+                if not is_bound and _mentions(iterable, name):
+                    return True, False
+                inner = _reads_unbound(body, name, is_bound or name in assigned_names([target]))
+                if inner[0] or _reads_unbound(orelse, name, is_bound)[0]:
+                    return True, False
+            case ast.While(test, body, orelse):
+                if _reads_unbound([ast.Expr(test), *body, *orelse], name, is_bound)[0]:
+                    return True, False
+            case ast.Assign(targets, value):
+                if not is_bound and _mentions(value, name):
+                    return True, False
+                is_bound = is_bound or name in assigned_names(targets)
+            case _:
+                if not is_bound and _mentions(node, name):
+                    return True, False
+                is_bound = is_bound or name in assigned_names([node])
+    return False, is_bound
+
+
+def _mentions(node: ast.AST, name: str) -> bool:
+    """Whether a node reads a name; an augmented assignment does."""
+    return any(
+        (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Store))
+        or (isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name)
+        for n in ast.walk(node)
+    )
 
 
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
@@ -308,6 +376,8 @@ class Attempt:
 
 def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
     names = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body])
+    private = [name for name in names if is_private(name, node, low.frame)]
+    names = {name: None for name in names if name not in private}
     can_return = has_jump(node.body, (ast.Return,))
     breaks = has_jump(node.body, (ast.Break,))
     if can_return:
@@ -331,6 +401,8 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     else:
         raise low.refuse(KindError, "the kinds of what this loop carries do not settle", node)
     low.depth -= 1
+    for name in private:  # what it was in the last trip, nobody asks
+        low.frame.vars.pop(name, None)
     # A return leaves the loop before its else is asked.
     following = rest
     if node.orelse:

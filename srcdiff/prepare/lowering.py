@@ -62,6 +62,7 @@ class Lowering:
     node: ast.AST | None = None
     holders: dict[str, Any] = field(default_factory=dict)  # modules and cells that the guard reaches values through
     foreign: set[ListRef | DictRef] = field(default_factory=set)  # lists and dicts that the caller or the module holds
+    without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     root_source: FunctionSource = field(init=False)
 

@@ -244,9 +244,20 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
         return
     result = expressions.binary(low, type(node.op).__name__, current, operand, node)
     kind = kind_of(current) if is_atom(current) else None
-    if isinstance(kind, Array) and not is_scalar(kind):
+    if isinstance(kind, Array) and (not is_scalar(kind) or current in low.without_axes or _may_be_view(low, current)):
         _check_unshared(low, node, current, result)
     bind_name(low, node.target.id, result)
+
+
+def _may_be_view(low: Lowering, current: Value) -> bool:
+    """Whether a scalar may be an array without axes: `x[..., 0]`, `np.reshape(x, ())`."""
+    stmt = low.builder.made.get(current)
+    if stmt is None:
+        return False
+    if stmt.op is ops.ITEM:
+        parts = stmt.args[1] if isinstance(stmt.args[1], tuple) else (stmt.args[1],)
+        return any(isinstance(p, Const) and p.value is Ellipsis for p in parts)
+    return stmt.op is ops.TRANSPOSE or (stmt.op.style == "call" and _may_view(stmt.op.fn))
 
 
 def _check_unshared(low: Lowering, node: ast.AugAssign, current: Value, result: Value) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from srcdiff.errors import InternalError, KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf
@@ -97,9 +99,11 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     ):
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
-    if contribution.kind in (Number("bool"), Array("bool", ())) and not isinstance(contribution.atom, Const):
-        # Booleans of NumPy's do not add up.
+    if _is_whole(contribution.kind) and not isinstance(contribution.atom, Const):
+        # Booleans of NumPy's do not add up, and a gradient is no integer.
         contribution = Staged(b, b.apply(ops.call_op(float, "float"), (contribution.atom,), kind=Number("float")))
+    if contribution.kind != Number("float") and dims_of(contribution.kind) == () and _may_be_array(contribution):
+        contribution = Staged(b, b.item(contribution.atom, ()), contribution.dims, contribution.like)
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
         contribution = Staged(b, contribution.atom, kind.dims, lambda: var)  # of unknown rank: it broadcasts to its value's shape
     existing = adjoints.get(key)
@@ -110,6 +114,29 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     else:
         total = factors.add(_at(existing, b), contribution)
     adjoints.put(key, named(total, var))
+
+
+def _is_whole(kind: Kind) -> bool:
+    """Whether a scalar is of integers or booleans."""
+    if isinstance(kind, Number):
+        return kind.type in ("int", "bool")
+    return isinstance(kind, Array) and kind.dims == () and kind.dtype.startswith(("int", "uint", "bool"))
+
+
+_GIVES_NUMBERS = (np.sum, np.mean, np.prod, np.max, np.min, np.vdot, np.dot, np.inner, np.trace, np.std, np.var, np.einsum)
+
+
+def _may_be_array(value: Staged) -> bool:
+    """Whether a scalar may be an array without axes, which `+=` would change for whoever else holds it."""
+    stmt = value.builder.made.get(value.atom) if isinstance(value.atom, Var) else None
+    if stmt is None:
+        return False
+    if stmt.op is ops.ITEM:
+        parts = stmt.args[1] if isinstance(stmt.args[1], tuple) else (stmt.args[1],)
+        return bool(parts) and any(isinstance(p, Const) and p.value is Ellipsis for p in parts)
+    if stmt.op.style != "call" or isinstance(stmt.op.fn, np.ufunc):
+        return stmt.op in (ops.TRANSPOSE, ops.ARRAY_COPY)
+    return (getattr(stmt.op.fn, "__module__", None) or "").startswith("numpy") and stmt.op.fn not in _GIVES_NUMBERS
 
 
 def as_list(value: Staged, kind: ListOf, b: Builder) -> Staged:

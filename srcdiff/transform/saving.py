@@ -78,6 +78,7 @@ class _Plan:
             | set(self.made)
             | _bound_in_tree(self.loop.body)
         )
+        self.always = set(_always_run(self.loop.body, self.loop.params, trip.active))
         self.leaves_early = any(isinstance(e, Exit) for e in ends_of(self.loop.body)) or not self.loop.sources
         self.is_plain = not self.leaves_early and self._sources_align()
         self.kept: list[Var] = []
@@ -120,7 +121,7 @@ class _Plan:
 
     def _is_cheap(self, stmt: Apply, done: dict[Var, None], needed: list[Var]) -> bool:
         """Whether a value is rather computed again: one cheap step from what is read anyway."""
-        if len(stmt.targets) != 1 or stmt.op.has_effect:
+        if len(stmt.targets) != 1 or stmt.op.has_effect or stmt not in self.always:
             return False
         reads = [v for v in vars_of(operands_of(stmt)) if v in self.local]
         is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN) or (
@@ -352,6 +353,12 @@ def _length(source: Source) -> object:
     if isinstance(kind, Array) and kind.dims:
         return kind.dims[0]
     return kind.length if isinstance(kind, ListOf) else object()
+
+
+def _always_run(block: Block, params: tuple[Var, ...], active: frozenset[int]) -> list[Stmt]:
+    """The statements that every trip runs."""
+    going_on = going_on_arm(block, params, active)
+    return [*block.stmts, *(_always_run(going_on, params, active) if going_on is not None else ())]
 
 
 def _definitions(block: Block) -> dict[Var, Apply]:

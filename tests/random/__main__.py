@@ -10,11 +10,16 @@ from collections import Counter
 from typing import Any
 
 import srcdiff.pipeline
-from srcdiff.ir.check import check as check_program
+from srcdiff.ir.check import check as check_form
+from srcdiff.ir.nodes import Function
 from tests.random.checking import Outcome, check
 from tests.random.program import Program
 from tests.random.shrinking import shrink
 from tests.random.writing import write
+
+
+def check_each_step(program: Function) -> None:
+    check_form(program, returns_early=True)
 
 
 def label(outcome: Outcome) -> str:
@@ -32,7 +37,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=1, help="how many programs of each kind of failure are shown")
     parser.add_argument("--refusals", action="store_true", help="show refused programs too")
     options = parser.parse_args()
-    srcdiff.pipeline.CHECKS.append(check_program)
+    srcdiff.pipeline.CHECKS.append(check_each_step)
     tally: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     for seed in range(options.seed, options.seed + options.count):

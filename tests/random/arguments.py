@@ -1,13 +1,29 @@
 """Arguments of random programs, as text: numbers, arrays with axes of length 1, and containers of them.
 
-    argument(rng, is_single=False)   →  "{'w': np.array([[0.31], [1.2]]), 'b': -0.7}"
+argument(rng, is_single=False)   →  "{'w': np.array([[0.31], [1.2]]), 'b': -0.7}"
 """
 
 from __future__ import annotations
 
 import random
 
-SHAPES = [(3,), (3,), (1,), (2,), (2, 3), (3, 3), (3, 1), (1, 3), (1, 1), (2, 1), (3, 2), (2, 3, 1), (1, 2, 3), (2, 2, 3), (3, 1, 2)]
+SHAPES = [
+    (3,),
+    (3,),
+    (1,),
+    (2,),
+    (2, 3),
+    (3, 3),
+    (3, 1),
+    (1, 3),
+    (1, 1),
+    (2, 1),
+    (3, 2),
+    (2, 3, 1),
+    (1, 2, 3),
+    (2, 2, 3),
+    (3, 1, 2),
+]
 INACTIVE = [
     "2", "3", "True", "False", "'tanh'", "None", "np.array([1, 0, 2])", "np.array([True, False, True])", "np.array([[1, 2, 0]])",
 ]  # fmt: skip

@@ -257,7 +257,7 @@ def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
             return type(tree)(*(mapped(v, change) for v in tree))
         case tuple() | list():
             return type(tree)(mapped(v, change) for v in tree)
-        case _ if dataclasses.is_dataclass(tree):
+        case _ if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
             return type(tree)(**{k: mapped(v, change) for k, v in children(tree)})
         case _:
             return change(tree)
@@ -297,8 +297,8 @@ def moved(tree: Any, by: Any, h: float) -> Any:
     def change(x: Any) -> Any:
         if not is_float(x):
             return copy.deepcopy(x)
-        step = h * next(steps)
-        return type(x)(x + step) if isinstance(x, (float, np.generic)) else np.asarray(x + step)
+        there = np.asarray(x) + h * next(steps)
+        return type(x)(there) if isinstance(x, (float, np.generic)) else there
 
     return mapped(tree, change)
 

@@ -63,13 +63,16 @@ def _smaller(module: ast.Module) -> Iterator[ast.Module]:
 
 
 def _ends(module: ast.Module) -> bool:
-    """Whether each while loop still begins by counting."""
-    loops = [n for n in ast.walk(_function(module)) if isinstance(n, ast.While)]
-    return all(
-        isinstance(n.body[0], ast.AugAssign)
-        and n.body[0].target.id in {m.id for m in ast.walk(n.test) if isinstance(m, ast.Name)}
-        for n in loops
-    )  # type: ignore[union-attr]
+    """Whether each while loop still begins by counting what it tests."""
+    for loop in ast.walk(_function(module)):
+        if isinstance(loop, ast.While):
+            tested = {n.id for n in ast.walk(loop.test) if isinstance(n, ast.Name)}
+            match loop.body[0]:
+                case ast.AugAssign(ast.Name(name)) if name in tested:
+                    continue
+                case _:
+                    return False
+    return True
 
 
 Path = tuple[tuple[str, int], ...]

@@ -8,7 +8,7 @@ In a branch or a loop a name that existed before keeps its kind.
 from __future__ import annotations
 
 import random
-from typing import Any
+import warnings
 
 import numpy as np
 
@@ -24,7 +24,8 @@ def write(seed: int, size: int = 6) -> Program:
     """The program of a seed; `size` is its number of statements outside of blocks."""
     while True:
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 return Writer(random.Random(seed), size).program()
         except Impossible:
             seed += 1_000_003
@@ -80,11 +81,18 @@ class Writer(Sampler):
     def statement(self) -> None:
         """A statement of a random sort; what raises on the samples is not written."""
         weights = {
-            self.new: 8, self.renew: 5, self.augment: 2, self.unpack: 2, self.comprehension: 2, self.container: 1, self.function: 1,
-            self.early_return: 1,
+            self.new: 8, self.renew: 5, self.augment: 2, self.unpack: 2, self.comprehension: 2,
+            self.container: 1, self.function: 1, self.early_return: 1,
         }  # fmt: skip
         if self.indent < 4:
-            weights |= {self.branch: 3, self.count_loop: 3, self.item_loop: 3, self.container_loop: 2, self.while_loop: 1, self.list_loop: 3}
+            weights |= {
+                self.branch: 3,
+                self.count_loop: 3,
+                self.item_loop: 3,
+                self.container_loop: 2,
+                self.while_loop: 1,
+                self.list_loop: 3,
+            }
         if self.in_loop:
             weights[self.jump] = 2
         lines, env, containers = len(self.lines), dict(self.env), dict(self.containers)

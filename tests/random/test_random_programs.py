@@ -1,0 +1,88 @@
+"""Random programs of the accepted subset: values are plain Python's, gradients those of differences, refusals are few."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+import srcdiff
+from tests.random.checking import check
+from tests.random.program import Program
+from tests.random.shrinking import shrink
+from tests.random.writing import write
+
+COUNT = 150
+DELIBERATE = ("is updated in place while another name may see", "has length 1 in one operand")
+
+
+def test_random_programs() -> None:
+    outcomes = {seed: check(write(seed)) for seed in range(COUNT)}
+    failures = [f"{seed}: {o.sort}: {o.reason}" for seed, o in outcomes.items() if o.sort in ("wrong", "crash")]
+    assert not failures, "python -m tests.random --count 1 --seed N shows one made small:\n" + "\n".join(failures)
+    judged = [o for o in outcomes.values() if o.sort != "unusable"]
+    refused = [o.reason for o in judged if o.sort == "refused" and not any(reason in o.reason for reason in DELIBERATE)]
+    assert len(judged) > 0.6 * COUNT
+    assert len(refused) < 0.02 * len(judged), "\n".join(refused)
+
+
+def test_a_program_is_that_of_its_seed() -> None:
+    assert write(7) == write(7) != write(8)
+
+
+def test_programs_hold_the_language() -> None:
+    nodes = {
+        type(n) for seed in range(80) for n in ast.walk(ast.parse(write(seed).text.split("def f(", 1)[1].join(["def f(", ""])))
+    }
+    assert nodes >= {
+        ast.Assign, ast.AugAssign, ast.If, ast.For, ast.While, ast.Break, ast.Continue, ast.Return, ast.FunctionDef, ast.Lambda,
+        ast.ListComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.Compare, ast.Starred, ast.Dict, ast.Tuple, ast.Subscript,
+    }  # fmt: skip
+
+
+def program(body: str, args: str) -> Program:
+    return Program(f"import numpy as np\n\n\ndef f(x):\n    {body}\n", args, (0,))
+
+
+def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = srcdiff.value_and_grad
+
+    def doubled(f: Any, argnums: Any) -> Any:
+        def gradient(*args: Any) -> Any:
+            value, bars = right(f, argnums=argnums)(*args)
+            return value, tuple(2 * bar for bar in bars)
+
+        gradient._lives = []  # type: ignore[attr-defined]
+        return gradient
+
+    smooth = program("return np.sum(np.sin(x))", "(np.array([0.3, 1.2]),)")
+    assert check(smooth).sort == "fine"
+    monkeypatch.setattr(srcdiff, "value_and_grad", doubled)
+    assert check(smooth).sort == "wrong"
+
+
+def test_a_corner_is_not_judged() -> None:
+    corner = check(program("return np.sum(np.abs(x))", "(np.array([0.0, 1.2]),)"))
+    assert (corner.sort, corner.reason) == ("fine", "not smooth")
+
+
+@pytest.mark.parametrize(
+    ("body", "sort"),
+    [
+        ("x[0] = 1.0; return x[0]", "refused"),
+        ("return np.log(x)", "unusable"),
+        ("return 1 / 0", "unusable"),
+    ],
+)
+def test_outcomes(body: str, sort: str) -> None:
+    assert check(program(body, "(np.array([0.3, -1.2]),)")).sort == sort
+
+
+def test_shrinking_leaves_what_matters() -> None:
+    large = program(
+        "y = np.cos(x)\n    for i in range(3):\n        if i > 1:\n            y = y + np.sin(x) * 2\n    return np.sum(y)",
+        "(0.3,)",
+    )
+    small = shrink(large, lambda p: "np.sin" in p.text)
+    assert ast.unparse(ast.parse(small.text).body[-1]) == "def f(x):\n    y = np.sin(x)"
