@@ -6,7 +6,7 @@ y = if c: yield x          reading y fails where c is false
 
 from __future__ import annotations
 
-from srcdiff.ir.kinds import Array, Number
+from srcdiff.ir.kinds import Array, Number, Opaque
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, Function, If, Loop, Next, Operand, Var
 from srcdiff.ir.walk import ends_of, operands_of
 
@@ -47,7 +47,13 @@ def _loop(loop: Loop, found: set[Var]) -> None:
 
 def _join(variables: tuple[Var, ...], rows: tuple[tuple[Operand, ...], ...], found: set[Var]) -> None:
     for var, values in zip(variables, zip(*rows)):
-        if any(value == _NOTHING or (isinstance(value, Var) and value in found) or _is_smaller(value, var) for value in values):
+        if any(
+            value == _NOTHING
+            or (value == Const(None) and not isinstance(var.kind, Opaque))
+            or (isinstance(value, Var) and value in found)
+            or _is_smaller(value, var)
+            for value in values
+        ):
             found.add(var)
 
 

@@ -519,6 +519,8 @@ def sampled_dtype(fn: Callable[..., Any], signs: tuple[str, ...]) -> str:
                 result = fn(*samples)
         except (ValueError, ArithmeticError):
             continue
+        except TypeError:
+            break
         if isinstance(result, np.generic | np.ndarray):
             return result.dtype.name
         return "py:" + type(result).__name__
