@@ -562,6 +562,9 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
         )
     slot.skeleton, slot.inits = skeleton, list(leaves)
     slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
+    for init, param in zip(leaves, slot.params):
+        if statements.may_be_without_axes(low, init):
+            low.without_axes.add(param)
     low.store = entry
     low.frame.vars[name] = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
     return slot

@@ -182,6 +182,8 @@ class Joiner:
         result = Var(hint, kind, is_users)
         if any(is_free) or any(isinstance(x, Var) and x in self.low.unsure for x in (a, b)):
             self.low.unsure.add(result)
+        if a in self.low.without_axes or b in self.low.without_axes:
+            self.low.without_axes.add(result)
         self.results.append(result)
         self.yields[0].append(a)
         self.yields[1].append(b)

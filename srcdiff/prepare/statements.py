@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, is_scalar
+from srcdiff.ir.kinds import Array, Number, is_scalar
 from srcdiff.ir.nodes import Const, Origin, Var
 from srcdiff.prepare import expressions, loops
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
@@ -244,15 +244,17 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
         return
     result = expressions.binary(low, type(node.op).__name__, current, operand, node)
     kind = kind_of(current) if is_atom(current) else None
-    if isinstance(kind, Array) and (not is_scalar(kind) or current in low.without_axes or _may_be_view(low, current)):
+    if isinstance(kind, Array) and (not is_scalar(kind) or may_be_without_axes(low, current)):
         _check_unshared(low, node, current, result)
     bind_name(low, node.target.id, result)
 
 
-def _may_be_view(low: Lowering, current: Value) -> bool:
-    """Whether a scalar may be an array without axes: `x[..., 0]`, `np.reshape(x, ())`."""
-    stmt = low.builder.made.get(current)
-    if stmt is None:
+def may_be_without_axes(low: Lowering, current: Value) -> bool:
+    """Whether a scalar may be an array without axes, which can be written to: `x[..., 0]`, `np.reshape(x, ())`."""
+    if current in low.without_axes:
+        return True
+    stmt = low.builder.made.get(current) if isinstance(current, Var) and current.kind != Number("float") else None
+    if stmt is None or not is_scalar(stmt.targets[0].kind):
         return False
     if stmt.op is ops.ITEM:
         parts = stmt.args[1] if isinstance(stmt.args[1], tuple) else (stmt.args[1],)

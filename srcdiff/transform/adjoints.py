@@ -99,9 +99,8 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     ):
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
-    if _is_whole(contribution.kind) and not isinstance(contribution.atom, Const):
-        # Booleans of NumPy's do not add up, and a gradient is no integer.
-        contribution = Staged(b, b.apply(ops.call_op(float, "float"), (contribution.atom,), kind=Number("float")))
+    if contribution.kind in (Number("bool"), Array("bool", ())):
+        contribution = as_float(contribution, b)  # booleans of NumPy's do not add up
     if contribution.kind != Number("float") and dims_of(contribution.kind) == () and _may_be_array(contribution):
         contribution = Staged(b, b.item(contribution.atom, ()), contribution.dims, contribution.like)
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
@@ -116,11 +115,14 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
     adjoints.put(key, named(total, var))
 
 
-def _is_whole(kind: Kind) -> bool:
-    """Whether a scalar is of integers or booleans."""
-    if isinstance(kind, Number):
-        return kind.type in ("int", "bool")
-    return isinstance(kind, Array) and kind.dims == () and kind.dtype.startswith(("int", "uint", "bool"))
+def as_float(value: Staged, b: Builder) -> Staged:
+    """A scalar of integers or booleans as a float; any other value as it is."""
+    kind = value.kind
+    is_whole = isinstance(kind, Number) and kind.type in ("int", "bool")
+    is_whole = is_whole or (isinstance(kind, Array) and kind.dims == () and kind.dtype.startswith(("int", "uint", "bool")))
+    if not is_whole or isinstance(value.atom, Const):
+        return value
+    return Staged(b, b.apply(ops.call_op(float, "float"), (value.atom,), kind=Number("float")))
 
 
 _GIVES_NUMBERS = (np.sum, np.mean, np.prod, np.max, np.min, np.vdot, np.dot, np.inner, np.trace, np.std, np.var, np.einsum)

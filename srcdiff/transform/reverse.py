@@ -42,7 +42,7 @@ from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.staging import Staged, dims_of, lift, materialise, staged_argument, unbroadcast
-from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, full, parts_of_joined, zero
+from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
 
 
 class Reverser:
@@ -335,7 +335,7 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
         for value, (inner, _, _) in zip(values, arms):
             of = owner if isinstance(key, Var) else Var(owner.hint, kind)
             value = zero(of, inner) if value is None else Staged(inner, value.atom, value.dims, value.like)
-            parts.append(full(value, of).atom)
+            parts.append(as_float(full(value, of), inner).atom)
         result = Var(f"{owner.hint}_bar", kind_of(parts[0]) if isinstance(kind, ListOf) else _bar_kind(kind))
         results.append(result)
         yields[0].append(parts[0])
