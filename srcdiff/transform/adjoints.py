@@ -112,6 +112,8 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         total = add_lists(_at(existing, b), contribution, b)
     else:
         total = factors.add(_at(existing, b), contribution)
+        if isinstance(kind, Array) and kind.dims != () and isinstance(total.kind, Array) and total.kind.dims != ():
+            total = astype(total, kind.dtype)  # a float64 scalar has widened it
     adjoints.put(key, named(total, var))
 
 
