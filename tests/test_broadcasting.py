@@ -9,7 +9,7 @@ from srcdiff import grad
 
 SHAPES = [(), (1,), (3,), (2, 1), (1, 3), (2, 3), (4, 1, 3), (4, 2, 1), (1, 1, 1), (1, 2, 3), (4, 2, 3)]
 
-COMBINATIONS = int(__import__("os").environ.get("COMB","40"))
+COMBINATIONS = 40
 
 
 def total(a, b, c):

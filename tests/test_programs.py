@@ -451,6 +451,20 @@ def sums_of_the_math_module(x):
     return math.fsum([x, x * x]) + math.prod([x, x, 2.0]) + math.dist([x, 1.0], [2.0, x]) + math.frexp(x)[0]
 
 
+@at(np.array([0.5, -1.2, 0.8]))
+def lists_that_are_joined(x):
+    above, below = [v * v for v in x if v > 0], [np.sin(v) for v in x if v < 0.6]
+    total = 0.0
+    for i, v in enumerate(above + below + [x[0] ** 3]):
+        total += (i + 1) * v
+    return total
+
+
+@at(np.array([[0.5, -1.2], [0.8, 0.3]]))
+def rows_that_are_joined(x):
+    return np.sum(np.stack([x[0] * 3] + [row for row in x if row[0] > 0.6]) ** 2)
+
+
 @at(X)
 def constant(x):
     return 3.0
@@ -473,6 +487,29 @@ def test_a_name_that_is_not_bound_on_this_path():
     assert grad(f)(2.0, 1) == 1.0
     with pytest.raises((NameError, TypeError)):
         grad(f)(2.0, -1)
+
+
+def test_what_cannot_work_raises_where_the_run_gets_there():
+    def item(x, c):
+        kept = []
+        return x[0] * kept[0] if c > 0 else np.sum(x * x)
+
+    def rows(x, c):
+        kept = []
+        return x[0] * np.sum(np.stack(kept)) if c > 0 else np.sum(x * x)
+
+    def loop(x, c):
+        y = np.sum(x * x)
+        if c > 0:
+            for v in x[0]:
+                y = y * v
+        return y
+
+    for f in (item, rows, loop):
+        assert np.array_equal(grad(f)(X, -1), 2 * X)
+        for call in (f, grad(f)):
+            with pytest.raises((IndexError, ValueError, TypeError)):
+                call(X, 1)
 
 
 def test_matrices_are_refused():

@@ -18,7 +18,7 @@ import numpy as np
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
-from srcdiff.ir.nodes import UNBOUND, Const, Op, Ref, SliceOf, Var
+from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
 from srcdiff.prepare import builtin_calls, calls, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
@@ -517,6 +517,8 @@ def _sequence_item(low: Lowering, items: tuple[Value, ...], index: Value, node: 
                 display = low.builder.apply(ops.DISPLAY, (low.operand(low.new_list(items)),), hint="items")
                 return low.builder.item(display, low.atom(index))
         raise loops.NeedsUnrolling
+    if not items and low.builder.parent is not None:  # Python raises, if the run gets here
+        return low.builder.apply(ops.ITEM, (ListDisplay(()), Const(position)), kind=Number("int"), hint="item")
     if not -len(items) <= position < len(items):
         raise low.refuse(KindError, f"index {position} is out of range for {len(items)} items", node)
     return items[position]

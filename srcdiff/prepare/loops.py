@@ -330,6 +330,12 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
             if isinstance(kind, Array) and kind.dims:
                 var = Var("item", Array(kind.dtype, kind.dims[1:]))
                 return Header([Source(var, atom)], var, kind.dims[0])
+            if isinstance(kind, Array) and kind.dims is None:
+                var = Var("item", Array(kind.dtype, None))
+                return Header([Source(var, atom)], var, opaque())
+            if low.builder.parent is not None and (isinstance(kind, Number) or isinstance(kind, Array) and kind.dims == ()):
+                var = Var("item", Number("float"))  # Python raises, if the run gets here
+                return Header([Source(var, atom)], var, opaque())
     raise low.refuse(KindError, "a loop runs over range, a sequence, an array, zip, enumerate, reversed or a dict's items", node)
 
 

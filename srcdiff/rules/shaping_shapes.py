@@ -133,6 +133,8 @@ def items_of(arrays: Any) -> tuple[list[Shaped], Length]:
     """The items of a list of arrays, and how many; one stands for all in an array or a list of unknown length."""
     if isinstance(arrays, Shaped):
         return [Shaped(arrays.shape[1:], arrays.dtype)], arrays.shape[0]
+    if isinstance(arrays, (list, tuple)) and not arrays:
+        return [Shaped((0,), "float64")], 0  # a loop that appends nothing: NumPy itself raises where the run gets here
     if isinstance(arrays, (list, tuple)) and all(isinstance(x, Shaped) for x in arrays):
         return list(arrays), getattr(arrays, "length", len(arrays))
     raise NoRule("no derivative rule for joining a list whose items differ in kind")

@@ -22,7 +22,7 @@ np.negative({x}) | ({x} > 0) * {y} | ({x} > {y}) + {x} | np.arctan({x}) | np.arc
 np.tan(0.2 * {x}) | np.copysign({x}, {y}) | np.round({x}, 1) * {y} | np.nan_to_num({x}) | scaled({x}) | scaled({x}, 0.7)
 scaled({x}, shift={s}) | scaled(k={s}, x={x}) | bounded({x}) | bounded({x}, low={s}) | pair({x})[0] * pair({y})[1]
 apply(np.tanh, {x}) | apply(scaled, {x}, {s}) | apply(lambda u: u * {s}, {x}) | compose(np.sin, bounded)({x}) | K * {x} + 1
-W2[0] * {x} | ({x} if {c} else {y}) | (lambda u, k=0.3: u * k + {s})({x}) | poly({x}) | poly({x}, {s}, {t})
+W2[0] * {x} | ({x} if {c} else 0.5 * {x}) | (lambda u, k=0.3: u * k + {s})({x}) | poly({x}) | poly({x}, {s}, {t})
 np.sum(np.stack([{x}, {x} * {y}]), axis=0) | first_big({x}, {s})
 """
 

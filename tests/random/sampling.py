@@ -73,8 +73,9 @@ class Sampler:
         return is_float(value)
 
     def names(self, want: str = "any") -> list[str]:
-        """What may be read: everything, or what is an array, or a scalar."""
-        return [n for n, v in self.env.items() if want == "any" or (np.ndim(v) > 0) == (want == "array")]
+        """What may be read: everything, or what is an array, or a scalar; no bools, of which NumPy makes float16."""
+        numbers = [n for n, v in self.env.items() if np.asarray(v).dtype != bool]
+        return [n for n in numbers if want == "any" or (np.ndim(self.env[n]) > 0) == (want == "array")]
 
     def scope(self) -> Env:
         """The names of the module and of the program; paths such as `p.a` are read from what holds them."""

@@ -129,7 +129,7 @@ class Writer(Sampler):
 
     def augment(self) -> None:
         """On a number, or now and then on an array, which srcdiff may refuse."""
-        name = self.rng.choice([n for n in self.own() if np.ndim(self.env[n]) == 0 or self.rng.random() < 0.02])
+        name = self.rng.choice([n for n in self.own() if not isinstance(self.env[n], np.ndarray) or self.rng.random() < 0.02])
         operator, operand = self.rng.choice("++-**/"), self.operand("scalar", 0)
         value = self.evaluated(f"{name} {operator} ({operand})")
         if not is_reasonable(value) or kind(value) != kind(self.env[name]):
@@ -320,7 +320,7 @@ class Writer(Sampler):
         rng = self.rng
         n = next(self.fresh)
         self.assign(n, "0")
-        more = f" and {self.condition()}" if rng.random() < 0.5 else ""
+        more = f" and ({self.condition()})" if rng.random() < 0.5 else ""
         self.emit(f"while {n} < {rng.randint(1, 4)}{more}:")
         self.emit(f"    {n} += 1")
         self.env[n] = 1
