@@ -9,10 +9,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from srcdiff.rules import chapters
-from srcdiff.rules.registry import Case, Rule, case, rule_for, rules
 from srcdiff.proofs import mutants
 from srcdiff.proofs.rules import prove, refutes, undefined_points, widening
+from srcdiff.rules import chapters
+from srcdiff.rules.registry import Case, Rule, case, rule_for, rules
 
 chapters.load()
 try:
