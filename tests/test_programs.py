@@ -461,6 +461,15 @@ def lists_that_are_joined(x):
 
 
 @at(np.array([[0.5, -1.2], [0.8, 0.3]]))
+def sum_of_a_list_that_is_empty_when_it_runs(x):
+    kept = []
+    for row in x:
+        if np.sum(row) > 5:
+            kept.append(row * row)
+    return np.sum(kept) + np.sum(np.sin(x))
+
+
+@at(np.array([[0.5, -1.2], [0.8, 0.3]]))
 def rows_that_are_joined(x):
     return np.sum(np.stack([x[0] * 3] + [row for row in x if row[0] > 0.6]) ** 2)
 

@@ -336,6 +336,10 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             op = Op("np.array", "call", "np.array", np.array)
             sample = np.array([_sample(of.item)], dtype=None if dtype is None else dtype.value)
             return low.builder.apply(op, (rows,), named, kind=Array(sample.dtype.name, (of.length,)), hint="array")
+        if isinstance(of, ListOf) and isinstance(of.item, Array) and of.item.dims is not None:  # which may be empty
+            op = Op("np.array", "call", "np.array", np.array)
+            dtype_name = of.item.dtype if dtype is None else np.dtype(dtype.value).name
+            return low.builder.apply(op, (rows,), named, kind=Array(dtype_name, (of.length, *of.item.dims)), hint="array")
         if isinstance(of, ListOf) and isinstance(of.item, ListOf):
             value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)
