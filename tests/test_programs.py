@@ -460,6 +460,19 @@ def lists_that_are_joined(x):
     return total
 
 
+@at(np.array([0.5, -1.2, 0.8]))
+def list_that_grows_after_it_was_joined(x):
+    kept = [v * v for v in x if v > 0]
+    joined = kept + [x[0]]
+    kept.append(x[1] * 3)
+    total = 0.0
+    for i, v in enumerate(joined):
+        total += (i + 1) * v
+    for i, v in enumerate(kept):
+        total += (i + 1) * v * v
+    return total
+
+
 @at(np.array([[0.5, -1.2], [0.8, 0.3]]))
 def sum_of_a_list_that_is_empty_when_it_runs(x):
     kept = []

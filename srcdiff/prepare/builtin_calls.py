@@ -298,6 +298,9 @@ def _class_of(low: Lowering, value: Value) -> type | None:
     return None
 
 
+_ARRAY = Op("np.array", "call", "np.array", np.array)
+
+
 def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """np.array of lists of values: their stack."""
     value = args[0]
@@ -309,16 +312,14 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             raise low.refuse(NoRule, "no derivative rule for `np.array` with a dtype that is not float", node)
     named = () if dtype is None else (("dtype", dtype),)
     if _is_constant(low, value):
-        op = Op("np.array", "call", "np.array", np.array)
         concrete = np.array(_concrete(low, value), dtype=None if dtype is None else dtype.value)
-        return low.builder.apply(op, (low.operand(value),), named, kind=Array(concrete.dtype.name, concrete.shape), hint="array")
+        return low.builder.apply(
+            _ARRAY, (low.operand(value),), named, kind=Array(concrete.dtype.name, concrete.shape), hint="array"
+        )
     if is_atom(value) and not isinstance(value, ListRef):
         kind = kind_of(value)
         if isinstance(kind, (Number, Array, Unknown)):
-            result = low.builder.apply(
-                Op("np.array", "call", "np.array", np.array), (value,), named, kind=_array_kind(kind, dtype), hint="array"
-            )
-            return result
+            return low.builder.apply(_ARRAY, (value,), named, kind=_array_kind(kind, dtype), hint="array")
     items = expressions.known_items(low, value)
     if items is not None:
         parts = tuple(_array(low, (i,), {}, node) if isinstance(i, (ListRef, tuple)) else i for i in items)
@@ -326,20 +327,19 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
         if all(is_scalar(kind_of(a)) for a in atoms) and not any(isinstance(kind_of(a), Unknown) for a in atoms):
             kinds = [kind_of(a) for a in atoms]
             sample = np.array([_sample(k) for k in kinds], dtype=None if dtype is None else dtype.value)
-            op = Op("np.array", "call", "np.array", np.array)
-            return low.builder.apply(op, (ListDisplay(atoms),), named, kind=Array(sample.dtype.name, (len(atoms),)), hint="array")
+            return low.builder.apply(
+                _ARRAY, (ListDisplay(atoms),), named, kind=Array(sample.dtype.name, (len(atoms),)), hint="array"
+            )
         result = calls.call_numpy(low, np.stack, (low.new_list(atoms),), {}, node)
     else:
         rows = low.store[value] if isinstance(value, ListRef) else value
         of = kind_of(rows) if is_atom(rows) else None
         if isinstance(of, ListOf) and is_scalar(of.item):
-            op = Op("np.array", "call", "np.array", np.array)
             sample = np.array([_sample(of.item)], dtype=None if dtype is None else dtype.value)
-            return low.builder.apply(op, (rows,), named, kind=Array(sample.dtype.name, (of.length,)), hint="array")
+            return low.builder.apply(_ARRAY, (rows,), named, kind=Array(sample.dtype.name, (of.length,)), hint="array")
         if isinstance(of, ListOf) and isinstance(of.item, Array) and of.item.dims is not None:  # which may be empty
-            op = Op("np.array", "call", "np.array", np.array)
             dtype_name = of.item.dtype if dtype is None else np.dtype(dtype.value).name
-            return low.builder.apply(op, (rows,), named, kind=Array(dtype_name, (of.length, *of.item.dims)), hint="array")
+            return low.builder.apply(_ARRAY, (rows,), named, kind=Array(dtype_name, (of.length, *of.item.dims)), hint="array")
         if isinstance(of, ListOf) and isinstance(of.item, ListOf):
             value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)
