@@ -83,24 +83,6 @@ def test_syntax_not_accepted(refused):
         """))  # fmt: skip
 
 
-def test_assignment_to_an_item(refused):
-    source = """
-        def loss(x):
-            x[0] = 0.0
-            return x.sum()
-        """
-    instead = (
-        "make the whole value at once: np.where, np.concatenate, or a list built with append and np.stack; a dict by a display"
-    )
-    assert refused(source, X) == (SyntaxNotAccepted, text(f"""
-        model.py:2: assignment to an item is not accepted
-             2 |     x[0] = 0.0
-                     ^^^^
-          A gradient is made of values that stay what they are; what an assignment like this overwrites is not followed.
-          Instead: {instead}.
-        """))  # fmt: skip
-
-
 def test_recursion(refused):
     source = """
         def loss(x, n):

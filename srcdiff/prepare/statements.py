@@ -16,9 +16,9 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Number, is_scalar
 from srcdiff.ir.nodes import Const, Origin, Var
-from srcdiff.prepare import expressions, loops
+from srcdiff.prepare import containers, expressions, loops, objects, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
-from srcdiff.prepare.values import ListRef, Record, Value, is_atom
+from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
 from srcdiff.rules.registry import rule_for
@@ -198,13 +198,19 @@ def assign(low: Lowering, target: ast.expr, value: Value) -> None:
             _unpack(low, target, parts, value)
         case ast.Starred(inner):
             assign(low, inner, value)
+        case ast.Subscript(owner, index):
+            write_item(low, expressions.lower(low, owner), expressions.lower(low, index), value, target)
+        case ast.Attribute(owner, name):
+            objects.write_attribute(low, expressions.lower(low, owner), name, value, target)
         case _:
-            raise low.refuse(
-                SyntaxNotAccepted,
-                "a write into an array, a container or an object is not accepted",
-                target,
-                instead="build the new value: np.where, np.concatenate, a list that grows by append, a new dict.",
-            )
+            raise low.refuse(SyntaxNotAccepted, "this target of an assignment is not accepted", target)
+
+
+def write_item(low: Lowering, owner: Value, index: Value, value: Value, node: ast.AST) -> None:
+    if isinstance(owner, (ListRef, DictRef)):
+        containers.write_item(low, owner, index, value, node)
+    else:
+        writes.write_item(low, owner, index, value, node)
 
 
 def bind_name(low: Lowering, name: str, value: Value) -> None:
@@ -234,9 +240,21 @@ def _unpack(low: Lowering, node: ast.expr, parts: list[ast.expr], value: Value) 
 
 
 def _augmented(low: Lowering, node: ast.AugAssign) -> None:
-    if not isinstance(node.target, ast.Name):
-        assign(low, node.target, None)
-        return
+    operator = type(node.op).__name__
+    match node.target:
+        case ast.Subscript(value, key):
+            owner, index = expressions.lower(low, value), expressions.lower(low, key)
+            if is_atom(owner):
+                writes.update_item(low, owner, index, operator, expressions.lower(low, node.value), node.target)
+                return
+            item = expressions.subscript(low, owner, index, node.target)
+            write_item(low, owner, index, _updated(low, item, operator, node), node.target)
+            return
+        case ast.Attribute(value, name):
+            owner = expressions.lower(low, value)
+            held = expressions.attribute(low, owner, name, node.target)
+            objects.write_attribute(low, owner, name, _updated(low, held, operator, node), node.target)
+            return
     current = expressions.lower(low, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     operand = expressions.lower(low, node.value)
     if isinstance(current, ListRef):
@@ -247,6 +265,23 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
     if isinstance(kind, Array) and (not is_scalar(kind) or may_be_without_axes(low, current)):
         _check_unshared(low, node, current, result)
     bind_name(low, node.target.id, result)
+
+
+def _updated(low: Lowering, current: Value, operator: str, node: ast.AugAssign) -> Value:
+    """The value of `current += …` where current is an item or an attribute."""
+    operand = expressions.lower(low, node.value)
+    if isinstance(current, ListRef):
+        expressions.extend_list(low, current, operand, node)
+        return current
+    if is_atom(current) and isinstance(kind_of(current), Array) and not is_scalar(kind_of(current)):
+        raise low.refuse(
+            SyntaxNotAccepted,
+            "an array that a container or an object holds is updated in place",
+            node,
+            why="An update in place changes every name and view of the array.",
+            instead=f"write `… = … {_SYMBOL.get(operator, '+')} …`.",
+        )
+    return expressions.binary(low, operator, current, operand, node)
 
 
 def may_be_without_axes(low: Lowering, current: Value) -> bool:

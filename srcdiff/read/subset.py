@@ -1,7 +1,7 @@
 """The accepted subset: one table that says of every node of Python's syntax whether srcdiff reads it.
 
     y = x[1:] - x[:-1]      accepted
-    x[0] = 1.0              SyntaxNotAccepted: assignment to an item
+    del x[0]                SyntaxNotAccepted: del is not accepted
 
 An entry is `None` for what is accepted, a `Refusal` for what is not, and a function of the node and the one around it
 where that decides. What an accepted node means is known in `lower`.
@@ -34,16 +34,6 @@ _NO_JUMPS = "The reverse sweep has to know which statements ran, and an exceptio
 _RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
 _OUTSIDE = "The function would change a variable of its surroundings, where no adjoint reaches."
 
-ITEM_ASSIGNMENT = Refusal(
-    "assignment to an item is not accepted",
-    _AS_VALUES,
-    "make the whole value at once: np.where, np.concatenate, or a list built with append and np.stack; a dict by a display.",
-)
-ATTRIBUTE_ASSIGNMENT = Refusal(
-    "assignment to an attribute is not accepted",
-    _AS_VALUES,
-    "assign to a local name, or make a new object with dataclasses.replace.",
-)
 DELETION = Refusal(
     "del is not accepted", _AS_VALUES, "leave the name or the item alone; a local name is freed when it is no longer needed."
 )
@@ -85,11 +75,6 @@ CLASS = Refusal(
 )
 
 
-def _written(refusal: Refusal) -> Rule:
-    """Reading is accepted, assigning (also as a loop's target) and deleting is not."""
-    return lambda node, around: None if isinstance(getattr(node, "ctx", None), ast.Load) else refusal
-
-
 def _in_call(node: ast.AST, around: ast.AST) -> Decision:
     return None if isinstance(around, ast.Call) and node in around.args else UNCALLED_GENERATOR
 
@@ -108,7 +93,7 @@ _ACCEPTED: tuple[type[ast.AST], ...] = (
     ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.alias,
     # expressions
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.ListComp, ast.DictComp, ast.Compare, ast.Call,
-    ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
+    ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
     ast.arguments, ast.arg,
     # contexts and operators
     ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.Invert, ast.UAdd, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.MatMult,
@@ -121,8 +106,6 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.FunctionDef: _undecorated,
     ast.GeneratorExp: _in_call,
     ast.comprehension: _synchronous,
-    ast.Subscript: _written(ITEM_ASSIGNMENT),
-    ast.Attribute: _written(ATTRIBUTE_ASSIGNMENT),
     ast.Delete: DELETION,
     ast.Del: DELETION,
     ast.With: WITH,
