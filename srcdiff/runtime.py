@@ -8,7 +8,7 @@ import numpy as np
 
 
 def unbroadcast(value: Any, like: Any) -> Any:
-    """Sum `value` to the shape of `like`, which was broadcast.
+    """Sum `value` to the shape of `like`, which was broadcast; a smaller value stands for one of that shape.
 
     >>> unbroadcast(np.ones((2, 3)), np.zeros((2, 1))).shape
     (2, 1)
@@ -22,4 +22,5 @@ def unbroadcast(value: Any, like: Any) -> Any:
     if lead > 0:
         value = value.sum(axis=tuple(range(lead)))
     ones = tuple(i for i, n in enumerate(shape) if n == 1 and value.ndim > i and value.shape[i] != 1)
-    return value.sum(axis=ones, keepdims=True) if ones else value[()]
+    value = value.sum(axis=ones, keepdims=True) if ones else value
+    return np.broadcast_to(value, shape).copy() if value.shape != shape else value[()]

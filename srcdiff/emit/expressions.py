@@ -16,7 +16,7 @@ from srcdiff.analysis.liveness import Folds
 from srcdiff.emit.naming import UNREAD
 from srcdiff.emit.scope import Globals
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Array, Kind, Number, Opaque, is_scalar
+from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_scalar
 from srcdiff.ir.nodes import Apply, Const, DictDisplay, Free, If, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.ir.walk import operands_of
 from srcdiff.passes.fold import is_own
@@ -31,6 +31,7 @@ COMPARE: dict[str, type[ast.cmpop]] = {
 }  # fmt: skip
 UNARY: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert, "not": ast.Not}
 _NEGATION = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in"}
+_OF_ANYTHING = {np.shape, np.size, np.ndim, np.copy}
 _FLIPPED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -111,6 +112,9 @@ class Expressions:
             case "call" | "effect":
                 fn = name(self.function(stmt))
                 return ast.Call(fn, self.operands(args), self.keywords(stmt))
+            case "attribute" | "method" if op.fn in _OF_ANYTHING and is_own(stmt) and _may_be_number(args[0]):
+                fn = name(self.outside.name(op.fn, f"np.{op.fn.__name__}"))
+                return ast.Call(fn, self.operands(args), [])
             case "attribute":
                 return ast.Attribute(self.operand(args[0]), op.text, ast.Load())
             case "method":
@@ -247,6 +251,12 @@ def _is_int(operand: Operand) -> bool:
 
 def _is_number(operand: Operand) -> bool:
     return isinstance(kind_of(operand), Number) or (isinstance(operand, Const) and isinstance(operand.value, str))
+
+
+def _may_be_number(operand: Operand) -> bool:
+    """Whether an operand may be a Python number when it runs, which has no attributes of an array."""
+    kind = kind_of(operand)
+    return isinstance(kind, (Number, Unknown)) or (isinstance(kind, Array) and not kind.dims)
 
 
 def _has_axes(operand: Operand) -> bool:

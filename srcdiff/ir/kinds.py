@@ -111,7 +111,17 @@ def combine(operator: str, a: Length, b: Length) -> Length:
 def _operand(x: Length) -> str | None:
     if isinstance(x, int):
         return str(x)
-    return x.expr if x.expr is None or x.expr.isidentifier() or x.expr.endswith(("]", ")")) else f"({x.expr})"
+    return f"({x.expr})" if x.expr is not None and _has_operator(x.expr) else x.expr
+
+
+def _has_operator(expr: str) -> bool:
+    """Whether an expression is an operation, of which operands are set apart by spaces, rather than `x.shape[0]` or a call."""
+    depth = 0
+    for character in expr:
+        depth += (character in "([") - (character in ")]")
+        if character == " " and depth == 0:
+            return True
+    return False
 
 
 def opaque(*, is_many: bool = False) -> Dim:

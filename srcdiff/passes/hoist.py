@@ -29,7 +29,7 @@ def hoist(function: Function) -> Function:
     """The function with invariants before the loops that they are invariants of."""
     if not any(isinstance(stmt, Loop) for stmt in statements_of(function.body)):
         return function
-    hoisting = _Hoisting(unbound_in(function))
+    hoisting = _Hoisting(unbound_in(function.body))
     hoisting.count(function.body)
     return replace(function, body=hoisting.block(function.body, 0, 0))
 

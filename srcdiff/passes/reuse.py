@@ -48,7 +48,7 @@ Key = tuple[Op, tuple[Operand, ...], tuple[tuple[str, Operand], ...]]
 
 def reuse(function: Function) -> Function:
     """The function without what its reverse sweep computes again."""
-    reusing = _Reuse(unbound_in(function))
+    reusing = _Reuse(unbound_in(function.body))
     reusing.survey(function.body)
     body = reusing.block(function.body)
     return replace(function, body=body) if reusing.same else function

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from srcdiff.analysis.binding import unbound_in
+from srcdiff.analysis.binding import enlarged_in, unbound_in
 from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import INT, Array, Dim, Kind, Length, ListOf, Number, Opaque
@@ -87,7 +87,10 @@ def _is_read(stmt: Apply) -> bool:
     if is_of_users(stmt) or stmt.op.fn not in _READS or not stmt.args or not isinstance(stmt.args[0], Var):
         return False
     kind, count = stmt.args[0].kind, 2 if stmt.op.fn is np.full_like else 1
-    is_known = (isinstance(kind, Array) and kind.dims is not None) or (isinstance(kind, ListOf) and stmt.op.fn is len)
+    if stmt.op.fn is len:
+        is_known = isinstance(kind, ListOf) or bool(isinstance(kind, Array) and kind.dims)
+    else:
+        is_known = isinstance(kind, Array) and kind.dims is not None
     return is_known and len(stmt.args) == count and all(name == "dtype" for name, _ in stmt.kwargs)
 
 
@@ -133,7 +136,7 @@ class _Pass:
         self.forward: set[Var] = set()
         self.given: set[Var] = {parameter.var for parameter in function.params}
         self.roots: dict[str, Atom] = {parameter.name: parameter.var for parameter in function.params}
-        self.unbound = unbound_in(function)
+        self.unbound, self.enlarged = unbound_in(function.body), enlarged_in(function.body)
         self.untrusted: set[int] = set()
         self.has_changed = False
         self.marks = Marks(function.body, self.read_by)
@@ -212,7 +215,7 @@ class _Pass:
 
     def offer(self, var: Var, rank: int | None = None) -> None:
         """Enter a value that is now in scope, by its shape and its lengths."""
-        if var in self.unbound:
+        if var in self.unbound or var in self.enlarged:
             return
         if rank is None:
             rank = self.rank(var)
@@ -291,18 +294,22 @@ class _Pass:
     def read(self, stmt: Apply, b: Builder) -> None:
         value, what = stmt.args[0], self.reads[stmt]
         assert isinstance(value, Var)
-        is_there = value in self.marks.needed and value not in self.ended
+        is_there = value in self.enlarged or (value in self.marks.needed and value not in self.ended)
         if (not is_there or self.is_better_elsewhere(value, stmt, what)) and self.replace(stmt, value.kind, what, b):
             self.has_changed = True
             return
         self.marks.need(value)
+        if value in self.unbound and what in ("shape", "size"):  # the attribute of what may be a number
+            stmt = replace(stmt, op=ops.call_op(stmt.op.fn, f"np.{what}"))
         b.add(stmt)
         if what == "shape":
             b.known[stmt.op, stmt.args, ()] = stmt.targets
 
     def is_better_elsewhere(self, value: Var, stmt: Apply, what: str) -> bool:
         """Whether a temporary that is read once would need a name only for this."""
-        if value in self.given or self.uses.get(value, 0) > 1 or (value.is_users and value in self.forward):
+        if value in self.given or value in self.enlarged or self.uses.get(value, 0) > 1:
+            return False
+        if value.is_users and value in self.forward:
             return False
         fact = _fact(value.kind, stmt, what)
         return fact is not None and self.table.find(fact, self.ended, (_COMPUTED, _GIVEN)) is not None
@@ -359,10 +366,17 @@ class _Pass:
         indices = [
             stmt.args[1].value if isinstance(stmt.args[1], Const) and type(stmt.args[1].value) is int else None for stmt in parts
         ]
-        if target in self.is_whole or None in indices or like is not None:
-            self.mapping[target] = self.whole(dims, b)
-            return
+        is_whole = target in self.is_whole or None in indices or like is not None
+        if is_whole:
+            whole = self.whole(dims, b)
+            is_length = like is None and len(dims) == 1
+            self.mapping[target] = (whole,) if is_length and None in indices else whole
+            if not is_length:
+                return
         lengths = [(stmt.targets[0], self.length(dims[index], b)) for stmt, index in zip(parts, indices) if index is not None]
+        if is_whole:
+            self.mapping.update(lengths)
+            return
         self.mapping[target] = ()
         self.mapping.update(lengths)
 

@@ -109,8 +109,9 @@ def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
     fn = getattr(frame, "node", None)
     if fn is None:
         return False
-    inside = {id(n) for part in (loop.body, [loop]) for root in part for n in ast.walk(root)}
-    inside -= {id(n) for root in loop.orelse for n in ast.walk(root)}
+    # What a loop runs over is read before its trips: inside an outer loop, after those of the last time.
+    head = loop.test if isinstance(loop, ast.While) else loop.target
+    inside = {id(n) for root in (head, *loop.body) for n in ast.walk(root)}
     for n in _loads(fn).get(name, ()):
         if id(n) not in inside:
             return False

@@ -39,6 +39,12 @@ def ndim_of(x: Any) -> int:
     return getattr(x, "ndim", 0)
 
 
+def lengths_of(x: Any) -> tuple[Any, ...]:
+    """The length of each axis, a number or (staged) what is known of it."""
+    dims = getattr(x, "dims", None)
+    return tuple(np.shape(x)) if dims is None else tuple(dims)
+
+
 def dtype_name(x: Any) -> str | None:
     """The name of x's dtype; None for a Python number, and where it is not known."""
     return None if is_number(x) else getattr(getattr(x, "dtype", None), "name", None)

@@ -78,5 +78,6 @@ def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: 
 
 
 def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1) -> Shape:
-    is_simple = stop is None and step == 1 and not isinstance(start_or_stop, Shaped)
-    return (length(start_or_stop) if is_simple else opaque(),)
+    is_simple = stop is None and (step == 1 or isinstance(step, Shaped) and step.length == 1)
+    end = start_or_stop.length if isinstance(start_or_stop, Shaped) else start_or_stop
+    return (length(end) if is_simple else opaque(),)

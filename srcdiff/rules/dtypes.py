@@ -26,7 +26,7 @@ def as_by(fn: Callable[..., Any], arity: int | None = None) -> Callable[..., str
             return np.asarray(fn(*[np.ones(1, name) for name in names])).dtype.name
 
     def dtype(**arguments: Any) -> str:
-        return of(*[value.dtype or "float64" for value in arguments.values() if isinstance(value, Shaped)][:arity])
+        return of(*[value.dtype_name for value in arguments.values() if isinstance(value, Shaped)][:arity])
 
     return dtype
 
@@ -39,7 +39,7 @@ def given(default: str | None = None) -> Callable[..., str]:
             return named(dtype)
         if default is not None:
             return default
-        return next((value.dtype or "float64" for value in arguments.values() if isinstance(value, Shaped)), "float64")
+        return next((value.dtype_name for value in arguments.values() if isinstance(value, Shaped)), "float64")
 
     return dtype_of
 
@@ -56,11 +56,11 @@ def of_full(shape: Any, fill_value: Any, dtype: Any = None) -> str:
     if dtype is not None:
         return named(dtype)
     if isinstance(fill_value, Shaped):
-        return fill_value.dtype or "float64"
+        return fill_value.dtype_name
     return named(type(fill_value))
 
 
 def of_arange(start_or_stop: Any, stop: Any = None, step: Any = 1) -> str:
     given = [x for x in (start_or_stop, stop, step) if x is not None]
-    dtypes = {(x.dtype or "float64") if isinstance(x, Shaped) else "int64" for x in given}
+    dtypes = {x.dtype_name if isinstance(x, Shaped) else "int64" for x in given}
     return named(np.result_type(*dtypes))

@@ -427,7 +427,8 @@ def view(operand: Any, as_array: bool = False) -> Any:
         return [view(item, as_array) for item in operand.items]
     if isinstance(operand, Const):
         if as_array and isinstance(operand.value, (int, float)) or isinstance(operand.value, (float, complex)):
-            return Shaped((), None)
+            known = operand.value if isinstance(operand.value, int) else None
+            return Shaped((), None, type(operand.value).__name__, known)
         return operand.value
     if isinstance(operand, Ref):
         return operand.value
@@ -438,15 +439,16 @@ def view(operand: Any, as_array: bool = False) -> Any:
         case Array(dtype, dims):
             return Shaped(dims, dtype) if dims is not None else kind
         case Number("int", length):
-            return Shaped((), None) if as_array else length if length is not None else opaque()
-        case Number():
-            return Shaped((), None)
+            return Shaped((), None, "int", length) if as_array else length if length is not None else opaque()
+        case Number(number):
+            return Shaped((), None, number)
         case TupleOf(items):
             return tuple(view(Var("", item)) for item in items)
         case ListOf(Array(dtype, dims), length) if dims is not None:
             return Shaped((length, *dims), dtype) if not as_array else _Repeated(Shaped(dims, dtype), length)
-        case ListOf(Number(type), length):
-            return Shaped((length,), _NUMBER_DTYPE[type]) if not as_array else _Repeated(Shaped((), _NUMBER_DTYPE[type]), length)
+        case ListOf(Number(number), length):
+            dtype = _NUMBER_DTYPE[number]
+            return _Repeated(Shaped((), dtype), length) if as_array else Shaped((length,), dtype)
         case _:
             return kind
 
@@ -473,7 +475,10 @@ def elementwise_kind(fn: Callable[..., Any] | None, args: tuple[Operand, ...]) -
             viewed = view(args[position])
             kinds[position] = Array(viewed.dtype, viewed.shape)
     if any(isinstance(k, Unknown) or (isinstance(k, Array) and k.dims is None) for k in kinds):
-        return Unknown() if any(isinstance(k, Unknown) for k in kinds) else Array(_sampled(fn, kinds), None)
+        if any(isinstance(k, Unknown) for k in kinds):
+            return Unknown()
+        dtype = _sampled(fn, kinds)  # `min` may give a Python number
+        return Array(np.dtype(dtype[3:]).name if dtype.startswith("py:") else dtype, None)
     if not all(isinstance(k, (Number, Array)) for k in kinds):
         bad = next(k for k in kinds if not isinstance(k, (Number, Array)))
         raise KindError(f"`{getattr(fn, '__name__', fn)}` is given a value that is neither number nor array: {bad}")
@@ -536,16 +541,15 @@ def dtype_of(rule: Rule, viewed: dict[str, Any]) -> str:
     for value in viewed.values():
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, Shaped):
-                dtypes.append(0.5 if part.dtype is None else np.dtype(part.dtype))
+                dtypes.append(part.weak_dtype)
     if rule.dtype == "same":
-        arrays = [d for d in dtypes if not isinstance(d, float)]
-        return np.result_type(*dtypes).name if arrays else "float64"
+        return np.result_type(*dtypes).name if dtypes else "float64"
     return _sampled_call(rule, tuple(_freeze(k, v) for k, v in viewed.items()))
 
 
 def _freeze(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, Shaped):
-        return name, ("array", value.dtype, value.ndim)
+        return name, ("array", value.dtype or value.weak_dtype, value.ndim)
     if isinstance(value, list):
         return name, ("list", tuple(_freeze("", v)[1] for v in value))
     if isinstance(value, tuple):
@@ -559,8 +563,8 @@ def _freeze(name: str, value: Any) -> tuple[str, Any]:
 def _sampled_call(rule: Rule, frozen: tuple[tuple[str, Any], ...]) -> str:
     def sample(spec: Any) -> Any:
         match spec:
-            case ("array", None, _):
-                return 0.5
+            case ("array", dtype, _) if not isinstance(dtype, str):  # a number
+                return dtype
             case ("array", dtype, ndim):
                 return np.ones((1,) * ndim, dtype)[() if ndim == 0 else ...]
             case ("list", items):

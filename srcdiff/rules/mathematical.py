@@ -1,6 +1,6 @@
 """Mathematical functions of NumPy, entry by entry: exponentials, trigonometry, rounding.
 
-At odd points: `hypot` and `arctan2` have no partials at the origin (nan), `sqrt` and `cbrt` have inf at 0. `logaddexp` of two
+At odd points: `hypot` has the partials 0 at the origin, `arctan2` none (nan); `sqrt` and `cbrt` have inf at 0. `logaddexp` of two
 -inf has the partials 0. `sinc` is smooth at 0, to third order. Where `nan_to_num` replaces a value the partial is 0.
 """
 
@@ -93,8 +93,9 @@ def cbrt(x: Any, *, y: Any) -> Any:
     return 1 / (3 * y * y)
 
 
-@elementwise(np.hypot, at=_positive_pair)
+@elementwise(np.hypot, at=_pair)
 def hypot(x1: Any, x2: Any, *, y: Any) -> Any:
+    y = y + (y == 0)
     return x1 / y, x2 / y
 
 

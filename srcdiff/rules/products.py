@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from srcdiff.errors import NoRule
+from srcdiff.ir.kinds import is_one
 from srcdiff.rules import products_shapes as shapes
+from srcdiff.rules.asking import lengths_of
 from srcdiff.rules.places import positions, scatter, scatter_diagonal, since, unbroadcast
 from srcdiff.rules.registry import bilinear, case, linear
 from srcdiff.rules.shapes import matmul as matmul_shape
@@ -223,17 +225,25 @@ def _last(x: Any, axis: int) -> Any:
     case("bij,bjk->bik", (2, 2, 3), (2, 3, 2)), case("...ij,...jk->...ik", (2, 2, 3), (3, 2)),
     case("...i,...i->...", (2, 3), (1, 3)), case("...i,i", (2, 3), (3,)), case("ij,jk,kl->il", (2, 3), (3, 2), (2, 2)),
     case("i,i,i->i", (2,), (2,), (2,)), case(",i->i", (), (3,)),
+    case("ij,ij->i", (2, 1), (2, 3)), case("ij,ij->i", (2, 3), (2, 1)), case("ij,ij->ij", (1, 3), (2, 1)),
+    case("ij,ij", (2, 3), (1, 3)), case("ij,jk->ik", (2, 1), (3, 2)), case("i,i->", (1,), (3,)),
+    case("ii,i->i", (2, 2), (1,)), case("ii,i->i", (1, 1), (3,)), case("i,i,i->i", (1,), (3,), (1,)),
+    case("...i,i->...", (2, 1), (3,)),
 ])  # fmt: skip
 def einsum(subscripts: str, /, *operands: Any, optimize: Any = False, y_bar: Any) -> Any:
-    """Each contribution is an einsum of the other operands and y_bar, with the operand's own letters as the result."""
+    """Each contribution is an einsum of the other operands and y_bar, with the operand's own letters as the result.
+
+    A letter that has length 1 in the operand and another length elsewhere is summed over.
+    """
     terms, result, extra = einsum_terms(subscripts, [np.ndim(x) for x in operands])
     keywords = {"optimize": optimize} if optimize else {}
     adjoints = []
     for k, (x, own) in enumerate(zip(operands, terms)):
         letters = "".join(dict.fromkeys(own))
         is_dotted = bool(extra) and set(extra) <= set(own)
-        x_bar, is_whole = _einsum_adjoint(k, letters, terms, result, extra if is_dotted else "", operands, keywords, y_bar)
-        if extra:
+        fits = _how_letters_fit(k, terms, operands, result, extra)
+        x_bar, is_whole = _einsum_adjoint(k, letters, terms, result, extra if is_dotted else "", fits, operands, keywords, y_bar)
+        if extra or "unknown" in fits.values():
             x_bar = unbroadcast(x_bar, x if letters == own else np.einsum(f"{own}->{letters}", x))
         if letters != own:
             x_bar = _on_diagonal(x, own, letters, x_bar)
@@ -243,29 +253,55 @@ def einsum(subscripts: str, /, *operands: Any, optimize: Any = False, y_bar: Any
     return adjoints
 
 
+def _how_letters_fit(k: int, terms: list[str], operands: tuple[Any, ...], result: str, extra: str) -> dict[str, str]:
+    """Of the letters of an operand those that may have another length elsewhere, with how its own length is:
+
+    "one" (to be summed over), "many" (others have length 1), or "unknown".
+    """
+    fits = {}
+    rest = [(x, term) for i, (x, term) in enumerate(zip(operands, terms)) if i != k]
+    for letter, n in zip(terms[k], lengths_of(operands[k])):
+        others = [lengths_of(x)[term.index(letter)] for x, term in rest if letter in term]
+        if letter in extra or all(n == m for m in others):
+            continue
+        one = is_one(n)
+        ones = [is_one(m) for m in others]
+        if one is None:
+            fits[letter] = "unknown"
+        elif one and ones.count(True) < len(ones):
+            fits[letter] = "one"
+        elif not one and letter not in result and False not in ones:
+            fits[letter] = "many"
+    return fits
+
+
 def _einsum_adjoint(
     k: int,
     letters: str,
     terms: list[str],
     result: str,
     dotted: str,
+    fits: dict[str, str],
     operands: tuple[Any, ...],
     keywords: dict[str, Any],
     y_bar: Any,
 ) -> tuple[Any, bool]:
-    """The contribution with axes of length 1 for the letters that only this operand has, and whether there are none."""
+    """The contribution, and whether it has the operand's lengths; letters that only this operand has are axes of length 1."""
     others = list(operands[:k]) + list(operands[k + 1 :])
     inputs = terms[:k] + terms[k + 1 :]
     if result or not others:
         others.insert(k, y_bar)
         inputs.insert(k, result)
-    known = "".join(c for c in letters if any(c in term for term in inputs))
+    known = "".join(c for c in letters if any(c in term for term in inputs) and fits.get(c) != "one")
     x_bar = _einsum(inputs, known, dotted, others, keywords)
     if not result and len(operands) > 1:
         x_bar = y_bar * x_bar
+    is_whole = all(c in known or fits.get(c) == "one" for c in letters) and not {"many", "unknown"} & set(fits.values())
     if len(known) < len(letters) and known:
         x_bar = np.expand_dims(x_bar, tuple(i for i, c in enumerate(letters) if c not in known))
-    return x_bar, known == letters
+    elif letters and not known and is_whole:
+        x_bar = np.reshape(x_bar, (1,) * len(letters))
+    return x_bar, is_whole
 
 
 def _einsum(inputs: list[str], result: str, dotted: str, operands: list[Any], keywords: dict[str, Any]) -> Any:

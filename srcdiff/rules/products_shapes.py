@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from srcdiff.errors import NoRule
-from srcdiff.ir.kinds import Length, combine, is_one
+from srcdiff.ir.kinds import Length, combine
 from srcdiff.rules.registry import Shaped
 from srcdiff.rules.shapes import Shape, broadcast, broadcast_length, diagonal_length, shifted_sum, size_of
 from srcdiff.rules.subscripts import contraction, einsum_terms
@@ -51,16 +51,11 @@ def tensordot(a: Shaped, b: Shaped, axes: Any = 2) -> Shape:
 
 
 def einsum(subscripts: str, *, operands: list[Shaped], optimize: Any = False) -> Shape:
-    terms, result, extra = einsum_terms(subscripts, [x.ndim for x in operands])
+    terms, result, _ = einsum_terms(subscripts, [x.ndim for x in operands])
     lengths: dict[str, list[Length]] = {}
     for term, x in zip(terms, operands):
         for letter, n in zip(term, x.shape):
             lengths.setdefault(letter, []).append(n)
-    for letter, found in lengths.items():
-        if letter not in extra and any(n != found[0] and is_one(n) is not is_one(found[0]) for n in found[1:]):
-            raise NoRule(
-                f"no derivative rule for np.einsum where the index {letter!r} has length 1 in one operand and another in the next"
-            )
     return tuple(broadcast_length(lengths[letter]) for letter in result)
 
 

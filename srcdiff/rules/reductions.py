@@ -228,7 +228,8 @@ def quantile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False, y_bar:
             instead="reshape the array first, to one axis; call it for one quantile at a time.",
         )
     if axis is None:
-        return like_argument(quantile(np.ravel(a), q, 0, keepdims=True, y_bar=np.reshape(y_bar, (1,))), a)
+        y_bar = np.reshape(y_bar, (1,)) if keepdims else y_bar
+        return like_argument(quantile(np.ravel(a), q, 0, keepdims=True, y_bar=y_bar), a)
     y_bar = expanded(y_bar, axis, keepdims)
     places = np.argsort(np.argsort(a, axis=axis), axis=axis)
     where = q * (a.shape[axis] - 1)

@@ -31,6 +31,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from srcdiff.ir.kinds import Length
 
 Text = Callable[..., Any]
@@ -38,14 +40,29 @@ Text = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Shaped:
-    """What a shape function sees of an array or number: its lengths and dtype (a Python number has dtype None)."""
+    """What a shape function sees of an array or number: its lengths and dtype.
+
+    A Python number has the dtype None, but a type (`number`); an int may be known as a length.
+    """
 
     shape: tuple[Length, ...]
     dtype: str | None = "float64"
+    number: str = "float"
+    length: Length | None = None
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def dtype_name(self) -> str:
+        """The dtype; of a Python number that which NumPy gives it."""
+        return self.dtype or {"int": "int64", "bool": "bool", "complex": "complex128"}.get(self.number, "float64")
+
+    @property
+    def weak_dtype(self) -> Any:
+        """What stands for the dtype among others: a Python number gives way to the dtype of an array."""
+        return {"int": 1, "bool": True, "complex": 0.5j}.get(self.number, 0.5) if self.dtype is None else np.dtype(self.dtype)
 
 
 @dataclass(frozen=True)

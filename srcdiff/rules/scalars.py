@@ -1,8 +1,9 @@
 """The functions of `math`, and the builtins that take numbers.
 
 The partials of a function of `math` are written with `math`, so that gradients of programs on numbers call nothing slower. And
-so infinite partials are errors, as everywhere in `math`: `math.sqrt` at 0, `math.hypot` at the origin, `math.asin` at 1 divide by
-zero. `max` and `min` share the adjoint equally at ties, `abs` has the partial 0 at 0, and powers are those of `arithmetic`.
+so infinite partials are errors, as everywhere in `math`: `math.sqrt` at 0 and `math.asin` at 1 divide by zero. `math.hypot` has
+the partials 0 at the origin. `max` and `min` share the adjoint equally at ties, `abs` has the partial 0 at 0, and powers are
+those of `arithmetic`.
 """
 
 from __future__ import annotations
@@ -81,8 +82,9 @@ def cbrt(x: Any, *, y: Any) -> Any:
     return 1 / (3 * y * y)
 
 
-@elementwise(math.hypot, at=[*_positive_pair, case((), (), (), domain="positive")])
+@elementwise(math.hypot, at=[case((), ()), case((), (), ())])
 def hypot(*coordinates: Any, y: Any) -> Any:
+    y = y + (y == 0)
     return tuple(x / y for x in coordinates)
 
 

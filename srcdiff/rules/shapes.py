@@ -98,8 +98,7 @@ def promoted(*xs: Any) -> str:
     import numpy as np
 
     flat = [part for x in xs for part in (x if isinstance(x, list) else [x]) if isinstance(part, Shaped)]
-    dtypes: list[Any] = [0.5 if x.dtype is None else np.dtype(x.dtype) for x in flat]
-    return np.result_type(*dtypes).name if any(not isinstance(d, float) for d in dtypes) else "float64"
+    return np.result_type(*[x.weak_dtype for x in flat]).name if flat else "float64"
 
 
 def floating(*xs: Any) -> str:
@@ -110,7 +109,7 @@ def floating(*xs: Any) -> str:
 
 def typed(shape: Shape, x: Shaped) -> Shaped:
     """A result that has x's dtype whatever else the function is given (indices, a mask)."""
-    return Shaped(shape, x.dtype or "float64")
+    return Shaped(shape, x.dtype_name)
 
 
 def spliced(shape: Shape, axis: int, middle: Shape) -> Shape:

@@ -459,6 +459,8 @@ def linear_call(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             is_alone = rule.sort == "bilinear" or len(rule.wrt) == 1
             if is_alone and factors.is_negative(a):
                 sign, a = -sign, factors.neg(a)
+            if isinstance(a.atom, Const) and type(a.atom.value) is int:  # where(c, 1, 0) would be of integers
+                a = Staged(builder, Const(float(a.atom.value)), a.dims, a.like)
         parts.append(operand(builder, a))
     named = tuple((k, operand(builder, v)) for k, v in kwargs.items() if not _is_default(rule, k, v))
     if op.fn is np.transpose and len(parts) == 1 and not named:
@@ -603,7 +605,7 @@ def _dropped(value: Staged, axes: tuple[int, ...], keepdims: bool) -> Callable[[
 def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
     """Sum a contribution to the shape of the operand that was broadcast."""
     if dims is None or value.dims is None:
-        return _at_run_time(value, like)
+        return unbroadcast_at_run_time(value, like)
     if dims == value.dims:
         return value
     lead = len(value.dims) - len(dims)
@@ -618,7 +620,7 @@ def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
             continue
         one = is_one(n)
         if one is None:
-            return _at_run_time(value, like)
+            return unbroadcast_at_run_time(value, like)
         if one and is_one(m) is not True:
             kept.append(axis + lead)
     if kept and not lead:
@@ -642,7 +644,8 @@ def _relike(value: Staged, dims: Shape, like: Atom) -> Staged:
     )
 
 
-def _at_run_time(value: Staged, like: Atom) -> Staged:
+def unbroadcast_at_run_time(value: Staged, like: Atom) -> Staged:
+    """The same where only the run knows how."""
     from srcdiff import runtime
 
     b = value.builder

@@ -6,13 +6,14 @@ own that begins where the outer one stands.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from srcdiff.errors import InternalError, KindError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf
+from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, SliceOf, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
@@ -105,6 +106,8 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         contribution = Staged(b, b.item(contribution.atom, ()), contribution.dims, contribution.like)
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
         contribution = Staged(b, contribution.atom, kind.dims, lambda: var)  # of unknown rank: it broadcasts to its value's shape
+    if isinstance(kind, Array) and kind.dims:
+        contribution = _with_lengths(contribution, kind, b)
     existing = adjoints.get(key)
     if existing is None:
         total = contribution
@@ -115,6 +118,15 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         if isinstance(kind, Array) and kind.dims != () and isinstance(total.kind, Array) and total.kind.dims != ():
             total = astype(total, kind.dtype)  # a float64 scalar has widened it
     adjoints.put(key, named(total, var))
+
+
+def _with_lengths(value: Staged, kind: Array, b: Builder) -> Staged:
+    """An adjoint that came through a join, which knew less of its lengths than its value's kind says, with those lengths."""
+    if not isinstance(value.kind, Array) or value.dims is None or value.kind.dims != value.dims or value.dims == kind.dims:
+        return value
+    if not any(n != m and isinstance(n, Dim) and n.expr is None for n, m in zip(value.dims, kind.dims or ())):
+        return value
+    return Staged(b, b.apply(ops.COPY, (value.atom,), kind=replace(kind, dtype=value.kind.dtype)))
 
 
 def as_float(value: Staged, b: Builder) -> Staged:
@@ -235,9 +247,17 @@ def full(value: Staged, var: Var) -> Staged:
     if value.is_full and (not isinstance(value.atom, Const) or dims_of(var.kind) == ()):
         atom = value.atom
         if isinstance(atom, Const) and isinstance(atom.value, int):
-            return Staged(value.builder, Const(float(atom.value)))
+            value = Staged(value.builder, Const(float(atom.value)))
+        if isinstance(var.kind, Array) and var.kind.dtype != "float64" and isinstance(value.kind, Number):
+            return in_dtype(value, var.kind.dtype, value.builder)  # an array made of a Python number would be of float64
         return value
     return owned(Staged(value.builder, value.atom, dims_of(var.kind), lambda: var))
+
+
+def in_dtype(value: Staged, dtype: str, b: Builder) -> Staged:
+    """A scalar as NumPy's of that dtype: `np.float32(x)`."""
+    atom = b.apply(ops.call_op(getattr(np, dtype), f"np.{dtype}"), (value.atom,), kind=Array(dtype, ()))
+    return Staged(b, atom, value.dims, value.like)
 
 
 def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b: Builder, *, is_unique: bool) -> None:
@@ -283,4 +303,7 @@ def _add_to_list(buffer: Staged, index: Operand, contribution: Staged, base: Var
         if not is_first:
             contribution = add_lists(Staged(b, b.item(buffer.atom, index)), contribution, b)
         return Staged(b, b.apply(ops.INDEX_SET, (buffer.atom, index, contribution.atom), hint=hint))
+    item = base.kind.item if isinstance(base.kind, ListOf) else None
+    if isinstance(item, Array) and item.dims != () and contribution.kind == Array("float64", ()) != Array(item.dtype, ()):
+        contribution = in_dtype(contribution, item.dtype, b)  # float32 stays float32
     return Staged(b, b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=hint))

@@ -36,7 +36,7 @@ from srcdiff.ir.nodes import (
     Yield,
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
-from srcdiff.ir.walk import ends_of, map_block, operands_of, vars_of
+from srcdiff.ir.walk import bound_by, ends_of, map_block, operands_of, vars_of
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
@@ -423,7 +423,7 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
             atom = primal_atom(value, primal)
             if not is_differentiable(kind) or not isinstance(atom, Var):
                 return Const(None)
-            return _leaf_gradient(atom, adjoints, b)
+            return _leaf_gradient(atom, adjoints, b, has_single=_has_single(primal))
         case Known() | Object():
             return Const(None)
         case SequenceOf(cls, _, _):
@@ -435,7 +435,14 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
             return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts))
 
 
-def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+def _has_single(primal: Primal) -> bool:
+    """Whether an argument is in float32: it reaches adjoints of scalars that are not."""
+    return any(isinstance(p.var.kind, Array) and p.var.kind.dtype == "float32" for p in primal.params) or any(
+        isinstance(t.kind, Array) and t.kind.dtype == "float32" for stmt in primal.stmts for t in bound_by(stmt)
+    )
+
+
+def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder, *, has_single: bool) -> Operand:
     bar = adjoints.get(var)
     if bar is None:
         return _scalar(zero(var, b).atom, var, b)
@@ -444,18 +451,21 @@ def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
     if isinstance(wanted, Array) and isinstance(kind, Array) and kind.dtype != wanted.dtype and kind.dims != ():
         ref = Ref(getattr(np, wanted.dtype), f"np.{wanted.dtype}")
         return b.apply(ASTYPE, (value.atom, ref), kind=Array(wanted.dtype, kind.dims))
-    return _scalar(value.atom, var, b)
+    return _scalar(value.atom, var, b, may_be_single=has_single and not isinstance(value.atom, Const))
 
 
-def _scalar(atom: Operand, var: Var, b: Builder) -> Operand:
-    """A constant in the dtype of a NumPy scalar that is no float64."""
+def _scalar(atom: Operand, var: Var, b: Builder, *, may_be_single: bool = False) -> Operand:
+    """A constant in the dtype of a NumPy scalar that is no float64; where float32 mixes in, any float64 scalar."""
     kind = var.kind
     is_whole = _is_whole(kind_of(atom)) and not isinstance(atom, Const)
     if is_whole and isinstance(kind, Number):
         return b.apply(call_op(float, "float"), (atom,), kind=kind)
     held = kind_of(atom)
-    is_other = isinstance(kind, Array) and (kind.dtype != "float64" or (isinstance(held, Array) and held.dtype != "float64"))
-    if (is_whole or is_other) and isinstance(kind, Array) and kind.dims == ():
+    is_other = isinstance(kind, Array) and (
+        kind.dtype != "float64" or may_be_single or (isinstance(held, Array) and held.dtype != "float64")
+    )
+    is_there = isinstance(atom, Var) and atom in b.made and b.made[atom].op.fn is getattr(np, getattr(kind, "dtype", ""), None)
+    if (is_whole or is_other) and isinstance(kind, Array) and kind.dims == () and not is_there:
         return b.apply(call_op(getattr(np, kind.dtype), f"np.{kind.dtype}"), (atom,), kind=kind)
     if not (isinstance(atom, Const) and isinstance(kind, Array) and kind.dims == () and kind.dtype != "float64"):
         return atom

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.analysis.binding import enlarged_in
 from srcdiff.errors import KindError, NoRule, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf, Unknown
@@ -41,7 +42,15 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
-from srcdiff.rules.staging import Staged, dims_of, lift, materialise, staged_argument, unbroadcast
+from srcdiff.rules.staging import (
+    Staged,
+    dims_of,
+    lift,
+    materialise,
+    staged_argument,
+    unbroadcast,
+    unbroadcast_at_run_time,
+)
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
 
 
@@ -50,6 +59,7 @@ class Reverser:
 
     def __init__(self, active: set[Var], stmts: Sequence[Stmt] = ()) -> None:
         self.active = active
+        self.enlarged = enlarged_in(Block(tuple(stmts), Yield(())))
         self.permutations = {
             s.targets[0]
             for s in stmts
@@ -301,13 +311,16 @@ class Reverser:
             if partial is None or (isinstance(partial, (int, float)) and partial == 0):
                 continue
             by_operand[arg] = partial if arg not in by_operand else by_operand[arg] + partial
+        is_vague = any(v in self.enlarged for v in (*vars_of(stmt.args), *stmt.targets))
         order = list(by_operand.items())
         # The operand whose adjoint takes over the result's name comes last.
         order.sort(key=lambda item: item[0].hint == stmt.targets[0].hint)
         for arg, partial in order:
             contribution = factors.mul(y_bar, lift(b, partial))
-            dims = dims_of(arg.kind)
-            contribution = unbroadcast(contribution, dims, arg)
+            if is_vague:
+                contribution = unbroadcast_at_run_time(contribution, arg)
+            else:
+                contribution = unbroadcast(contribution, dims_of(arg.kind), arg)
             accumulate(adjoints, arg, contribution, b)
 
     # ------------------------------------------------------------ branches

@@ -49,7 +49,7 @@ def main() -> int:
         if not (outcome.is_failure or outcome.sort == "refused"):
             continue
         kinds[label(outcome)] += 1
-        if kinds[label(outcome)] == 1:
+        if kinds[label(outcome)] == 1 or outcome.is_failure:
             print(f"seed {seed}: {label(outcome)}", flush=True)
         if kinds[label(outcome)] <= options.each and (outcome.is_failure or options.refusals):
             show(seed, program, outcome)

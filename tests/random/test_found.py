@@ -1,0 +1,173 @@
+"""Programs that random ones led to, one of each kind that was once wrong or crashed: checked as random programs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.random.checking import check
+from tests.random.program import Program
+
+FOUND: list[Any] = []
+COLUMN, ROW, SQUARE = "np.array([[0.3], [-0.7]])", "np.array([0.3, -0.7, 1.2])", "np.array([[0.3, -0.7], [1.2, 0.4]])"
+SINGLE = "np.array([0.3, -0.7, 1.2], dtype=np.float32)"
+
+
+def found(name: str, args: str, argnums: tuple[int, ...] = (0,)) -> Callable[[str], None]:
+    def register(body: str) -> None:
+        FOUND.append(pytest.param(Program(f"import math\n\nimport numpy as np\n\n\n{body.strip()}\n", args, argnums), id=name))
+
+    return register
+
+
+# ---------------------------------------------------------------- lengths
+
+found("a carried array becomes shorter", f"({SQUARE},)")("""
+def f(s):
+    for _ in range(1):
+        s = np.sum(s, axis=0, keepdims=True)
+    return np.sum(s @ s.T)
+""")
+found("a carried array becomes longer", f"({ROW}, 0.4)", (0, 1))("""
+def f(x, w):
+    y = x[:1]
+    for _ in range(3):
+        y = y + w * x
+    return np.sum(y**2)
+""")
+found("a carried array is joined to itself", f"({ROW},)")("""
+def f(x):
+    y = x
+    for _ in range(2):
+        y = np.concatenate([y, np.sin(y)])
+    return np.sum(y**2)
+""")
+found("a branch changes the length", f"({SQUARE}, 1, {SQUARE})", (0, 2))("""
+def f(x, c, w):
+    if c > 0:
+        x = np.sum(x, axis=0, keepdims=True)
+    return np.sum((x + w) ** 2)
+""")
+found("the sum of an empty list is a number", f"(np.ones((2, 3, 1)), {ROW})", (0, 1))("""
+def f(d, c):
+    total = sum([row for row in d if np.sum(row) > 9])
+    return np.sum(total + np.array([np.sum(c) for _ in range(len(c))])) + np.mean(total)
+""")
+found("a sum over no trips beside a larger array", f"(np.zeros((0, 3, 1)), {ROW})", (0, 1))("""
+def f(d, c):
+    s = 0
+    for row in d:
+        s = s + row
+    return np.sum((s + c) ** 2)
+""")
+found("zeros like what no trip has bound", f"({SQUARE}, 0.5)", (0, 1))("""
+def f(a, s):
+    for _ in range(3):
+        h = []
+        for row in a:
+            h.append(np.concatenate([row[:1], row[:1]]))
+            return s * np.sum(row)
+        z = h[1]
+    return np.mean(z)
+""")
+found("the item of a shape whose value is not needed", f"({SQUARE},)")("""
+def f(s):
+    y = np.mean(np.einsum("ij,jk,k->i", s, s, s[0]), -1, keepdims=True)
+    return y.sum()
+""")
+found("lengths are added and then multiplied", f"({SQUARE},)")("""
+def f(x):
+    return np.concatenate([x, x], axis=1).ravel()[np.argmax(x)]
+""")
+found("a letter of length 1 in einsum", f"({SQUARE}, {COLUMN})", (0, 1))("""
+def f(x, y):
+    return np.sum(np.sin(np.einsum("ij,ij->i", x, y)))
+""")
+
+# ---------------------------------------------------------------- dtypes
+
+found("an arange of a length is of integers", f"({SQUARE},)")("""
+def f(b):
+    return np.sum(((np.arange(len(b)) * np.vdot(b, b))[:, np.newaxis] * b)[1])
+""")
+found("np.full of an integer is of integers", f"({ROW},)")("""
+def f(x):
+    y = np.full(3, len(x)) * x
+    return np.sum(y[[0, 0]])
+""")
+found("a float64 scalar beside float32", f"(np.array(-1.1), {SINGLE})", (0, 1))("""
+def f(c, x):
+    s = np.sum(x)
+    for _ in range(3):
+        s = s + x.mean() * c
+    return s
+""")
+found("the seed 1 in np.where", f"({ROW}, [0.3, -1.2])", (0, 1))("""
+def f(x, b):
+    return np.where(np.any(x), x[0], b[0]) + 1
+""")
+found("the adjoint of one item of a list in float32", f"([{', '.join([SINGLE] * 9)}],)")("""
+def f(b):
+    return np.sum([0.5 for e in b], axis=0) + b[2].sum()
+""")
+
+# ---------------------------------------------------------------- names and numbers
+
+found("the range of an inner loop reads what the loop binds", f"({ROW},)")("""
+def f(x):
+    result = x
+    for _ in x:
+        for _ in range(1, len(result)):
+            result = x
+            if 0:
+                return x[0]
+    return x.sum()
+""")
+found("a number on one path, an array on the other", f"({ROW}, 0.4, 1)", (0, 1))("""
+def f(x, c, n):
+    w = c if n > 0 else np.broadcast_to(c, x.shape)
+    return np.sum(w * c)
+""")
+found("a smallest value of unknown rank", f"({COLUMN},)")("""
+def f(x):
+    total = [x.squeeze()]
+    for _ in range(-1):
+        for _, v in total:
+            u = min(v, 0.4) * 1.0
+    return np.sum(total)
+""")
+found("the length of what cannot have one", f"({ROW}, {SQUARE})", (0, 1))("""
+def f(s, a):
+    if np.sum(s) < 9:
+        return np.sum(s)
+    for _ in s:
+        u, v = [u for u in a.squeeze()]
+        return np.sum(u)
+    return 0.0
+""")
+found("the hypotenuse at the origin", "(0.0, np.array([0.0, 0.5]))", (0, 1))("""
+def f(c, x):
+    return math.hypot(c, 2 * c) + np.sum(np.hypot(x, c))
+""")
+
+
+@pytest.mark.parametrize("program", FOUND)
+def test_it_is_right(program: Program) -> None:
+    outcome = check(program)
+    assert outcome.sort == "fine", f"{outcome.sort}: {outcome.reason}\n{outcome.detail}"
+
+
+def test_the_hypotenuse_has_the_derivative_0_at_the_origin() -> None:
+    import math
+
+    import numpy as np
+
+    import srcdiff
+
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(np.hypot(x, y)) + math.hypot(0.0, y[0])
+
+    bars = srcdiff.grad(f, argnums=(0, 1))(np.zeros(2), np.array([0.0, 0.5]))
+    assert [bar.tolist() for bar in bars] == [[0.0, 0.0], [0.0, 1.0]]
