@@ -61,7 +61,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
             yield args[0]
         case "append":
             yield from args
-        case "index_add" | "index_set" | "scatter_add":
+        case "insert" | "index_add" | "index_set" | "scatter_add":
             yield args[0]
             yield args[2]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from srcdiff.analysis.memory import Sharing, is_immutable, keeps_arguments, sharing_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Kind, ListOf, Opaque, TupleOf
+from srcdiff.ir.kinds import Kind, ListOf, Opaque, TupleOf, is_scalar
 from srcdiff.ir.nodes import (
     Apply,
     Block,
@@ -207,12 +207,12 @@ class Ownership:
             self.effect(stmt)
             return
         match op.style:
-            case "index_add" | "index_set" | "scatter_add" | "append":
+            case "index_add" | "index_set" | "scatter_add" | "append" | "insert":
                 (target,) = stmt.targets
                 held = self.of(args[0]).held
-                if op.style == "append" or (op.style == "index_set" and isinstance(target.kind, ListOf)):
+                if op.style in ("append", "insert") or (op.style == "index_set" and isinstance(target.kind, ListOf)):
                     held |= self.of(args[-1]).reached
-                elif isinstance(target.kind, ListOf):
+                elif isinstance(target.kind, ListOf) and not is_scalar(target.kind.item):
                     held |= self.site(target)
                 self.bind(target, self.limited(Memory(self.site(target), held)))
             case "pop":

@@ -127,7 +127,7 @@ class Expressions:
             case "format":
                 return self.format(stmt)
             case "pop":
-                return ast.Call(ast.Attribute(self.operand(args[0]), "pop", ast.Load()), [], [])
+                return ast.Call(ast.Attribute(self.operand(args[0]), "pop", ast.Load()), self.operands(args[1:]), [])
             case _:
                 raise InternalError(f"{op.key} is no expression", stmt.origin)
 

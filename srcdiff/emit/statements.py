@@ -189,8 +189,10 @@ class Statements:
         match stmt.op.style:
             case "append":
                 yield ast.Expr(ast.Call(name(f"{target}.append"), [of.operand(rest[0])], []))
+            case "insert":
+                yield ast.Expr(ast.Call(name(f"{target}.insert"), of.operands(tuple(rest)), []))
             case "pop":
-                call = ast.Call(name(f"{target}.pop"), [], [])
+                call = ast.Call(name(f"{target}.pop"), of.operands(tuple(rest)), [])
                 item = stmt.targets[1]
                 yield ast.Assign([of.target(item)], call) if item in of.names else ast.Expr(call)
             case "scatter_add":

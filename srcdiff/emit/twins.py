@@ -36,7 +36,7 @@ class _Twins:
         match stmt:
             case Apply((target,), op, (base, item)) if op.style == "append":
                 self.appended[target] = base, item
-            case Apply((rest, item), op, (base,)) if op.style == "pop":
+            case Apply((rest, item), op, (base,)) if op.style == "pop":  # the last one
                 before, last = self.last(base)
                 if before is not None:
                     self.same[rest] = before

@@ -16,10 +16,13 @@ from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop
 from srcdiff.ir.text import show
 from srcdiff.ir.walk import atoms_of, operands_of, source_targets
 
-_TARGETS = {"pop": 2, "index_add": 1, "index_set": 1, "scatter_add": 1, "append": 1, "copy": 1, "display": 1, "assert": 0}
+_TARGETS = {
+    "pop": 2, "index_add": 1, "index_set": 1, "scatter_add": 1, "append": 1, "insert": 1, "copy": 1, "display": 1,
+    "assert": 0,
+}  # fmt: skip
 _ARGS = {
     "binary": 2, "unary": 1, "attribute": 1, "item": 2, "display": 1, "unpack": 1, "copy": 1,
-    "index_add": 3, "index_set": 3, "scatter_add": 3, "append": 2, "pop": 1,
+    "index_add": 3, "index_set": 3, "scatter_add": 3, "append": 2, "insert": 3,
 }  # fmt: skip
 
 

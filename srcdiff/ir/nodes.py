@@ -145,7 +145,8 @@ class Op:
     index_set   b, index, v                       b[index] = v     likewise
     scatter_add b, index, v                       np.add.at(b, index, v)   likewise, repeated indices add up
     append      l, v                              l.append(v)      a new version of list l
-    pop         l                                 v = l.pop()      two targets: the shorter list, the last item
+    insert      l, index, v                       l.insert(i, v)   likewise
+    pop         l, index?                         v = l.pop(i)     two targets: the shorter list, the item (the last)
     assert      a, message?                       assert a, message
     effect      like call                         a statement of its own, never dropped, moved or repeated
     """

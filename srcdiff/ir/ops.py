@@ -69,6 +69,7 @@ INDEX_SET = Op("index_set", "index_set")
 SCATTER_ADD = Op("scatter_add", "scatter_add", "", np.add.at)
 APPEND = Op("append", "append")
 POP = Op("pop", "pop")
+INSERT = Op("insert", "insert")
 BOUND = Op("bound", "display", has_effect=True)  # a name by itself: it raises where no path has bound it
 ASSERT = Op("assert", "assert", has_effect=True)
 

@@ -34,7 +34,7 @@ from srcdiff.ir.walk import blocks_of, bound_by, operands_of, parts_of, substitu
 from srcdiff.passes.dead_code import has_effect
 
 _MOST_BETWEEN = 40
-_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
+_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 
 
 def fuse_branches(function: Function) -> Function:

@@ -42,7 +42,7 @@ from srcdiff.ir.nodes import (
 from srcdiff.ir.walk import map_atom, map_end, map_operand, map_operands, map_source, map_stmt, operands_of, parts_of, vars_of
 from srcdiff.passes.augment import augmentable, augmented
 
-VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
+VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 """The styles that make a new version of their first argument."""
 
 _MAP = Op("map", "call", "map", map)

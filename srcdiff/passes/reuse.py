@@ -39,7 +39,7 @@ _FRESH = frozenset(
         map,
     ]
 )
-_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
+_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 _COMMUTATIVE = frozenset([ops.ADD, ops.MUL])
 _MANY = 2
 

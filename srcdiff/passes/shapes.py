@@ -60,7 +60,7 @@ _READS = {
     np.empty_like: "empty",
 }
 _MAKERS = {"zeros": np.zeros, "ones": np.ones, "full": np.full, "empty": np.empty}
-_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop"])
+_VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 
 # The order in which values of one shape are preferred.
 _COMPUTED, _GIVEN, _TEMPORARY, _PART = range(4)

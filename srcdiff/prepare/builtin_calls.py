@@ -7,6 +7,7 @@ x.dot(y)         np.dot(x, y)                                 hs.append(h)   a n
 from __future__ import annotations
 
 import ast
+import collections
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +16,9 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, combine, is_scalar
+from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
-from srcdiff.prepare import calls, expressions, statements
+from srcdiff.prepare import calls, containers, expressions, statements
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
 from srcdiff.rules import chapters
@@ -93,16 +94,8 @@ def _with_names(low: Lowering, node: ast.AST, text: str, **values: Value) -> Val
 
 
 def _dict(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
-    entries: dict[Any, Value] = {}
-    if args:
-        if isinstance(args[0], DictRef):
-            entries.update(dict(low.store[args[0]]))
-        else:
-            for pair in expressions.items_of(low, args[0], None, node):
-                key, value = expressions.items_of(low, pair, 2, node)
-                entries[key.value] = value
-    entries.update(kwargs)
-    return low.new_dict(tuple(entries.items()))
+    entries = containers.entries_of(low, args[0], node) if args else {}
+    return low.new_dict(tuple({**entries, **kwargs}.items()))
 
 
 def _sum(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -267,9 +260,9 @@ def _class_of(low: Lowering, value: Value) -> type | None:
         case tuple():
             return tuple
         case ListRef():
-            return list
+            return low.classes.get(value, list)
         case DictRef():
-            return dict
+            return low.classes.get(value, dict)
         case Record():
             return value.cls
         case Instance():
@@ -449,6 +442,9 @@ HANDLERS: dict[Any, Handler] = {
     list: _sequence_of("list"),
     tuple: _sequence_of("tuple"),
     dict: _dict,
+    collections.deque: containers.make_deque,
+    collections.defaultdict: containers.make_default_dict,
+    collections.OrderedDict: containers.make_ordered_dict,
     sum: _sum,
     min: _extreme("min"),
     max: _extreme("max"),
@@ -511,12 +507,12 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
     owner, name = method.owner, method.name
     match owner:
         case ListRef():
-            return _list_method(low, owner, name, args, node)
+            return containers.list_method(low, owner, name, args, kwargs, node)
         case DictRef():
-            return _dict_method(low, owner, name, args, node)
+            return containers.dict_method(low, owner, name, args, kwargs, node)
         case tuple():
             if name in ("index", "count"):
-                return _search(low, list(owner), name, args, node)
+                return search(low, list(owner), name, args, node)
         case Record():
             if name == "_replace":
                 values = {**dict(zip(owner.fields, owner.values)), **kwargs}
@@ -533,46 +529,7 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
     raise low.refuse(NoRule, f"the method `.{name}` of this value is not accepted", node)
 
 
-def _list_method(low: Lowering, ref: ListRef, name: str, args: Args, node: ast.AST) -> Value:
-    state = low.store[ref]
-    if name == "append":
-        refuse_foreign(low, ref, node)
-        if is_atom(state):
-            item = low.atom(args[0])
-            kind = kind_of(state)
-            assert isinstance(kind, ListOf)
-            kind = ListOf(kind.item, combine("+", kind.length, 1))
-            low.store[ref] = low.builder.apply(ops.APPEND, (state, item), hint=state.hint, kind=kind)
-            low.store[ref].is_users = True
-        else:
-            low.store[ref] = (*state, args[0])
-        return Const(None)
-    if name == "copy":
-        return low.new_list(state)
-    items = low.items(ref)
-    if name in ("index", "count") and items is not None:
-        return _search(low, list(items), name, args, node)
-    raise low.refuse(
-        SyntaxNotAccepted,
-        f"the list method `.{name}` is not accepted",
-        node,
-        why="Lists change by append alone.",
-        instead="build the list with append or a comprehension.",
-    )
-
-
-def refuse_foreign(low: Lowering, ref: ListRef, node: ast.AST) -> None:
-    if ref in low.foreign:
-        raise low.refuse(
-            SyntaxNotAccepted,
-            "a list is changed that outlives the call",
-            node,
-            why="The caller or the module holds it.",
-            instead="build a list of the function's own: ys = list(xs).",
-        )
-
-
-def _search(low: Lowering, items: list[Value], name: str, args: Args, node: ast.AST) -> Value:
+def search(low: Lowering, items: list[Value], name: str, args: Args, node: ast.AST) -> Value:
     if not all(isinstance(i, Const) for i in (*items, args[0])):
         raise low.refuse(KindError, f"`.{name}` on values that only the run knows", node)
     found = [i for i, x in enumerate(items) if x.value == args[0].value]
@@ -581,19 +538,6 @@ def _search(low: Lowering, items: list[Value], name: str, args: Args, node: ast.
     if not found:
         raise low.refuse(KindError, f"{args[0].value!r} is not in the list", node)
     return Const(found[0])
-
-
-def _dict_method(low: Lowering, ref: DictRef, name: str, args: Args, node: ast.AST) -> Value:
-    if name in ("items", "keys", "values"):
-        return Iterable(name, (ref,))
-    if name == "get" and isinstance(args[0], Const):
-        for key, value in low.store[ref]:
-            if key == args[0].value:
-                return value
-        return args[1] if len(args) > 1 else Const(None)
-    if name == "copy":
-        return low.new_dict(low.store[ref])
-    raise low.refuse(SyntaxNotAccepted, f"the dict method `.{name}` is not accepted", node, instead="build a new dict.")
 
 
 def _array_method(low: Lowering, owner: Value, name: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:

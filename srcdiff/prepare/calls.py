@@ -21,7 +21,7 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import builtin_calls, expressions, loops, statements
+from srcdiff.prepare import builtin_calls, containers, expressions, loops, statements
 from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
@@ -58,11 +58,7 @@ def lower_call(low: Lowering, node: ast.Call) -> Value:
 
 def _set_item(low: Lowering, node: ast.Call) -> Value:
     ref, key, value = (expressions.lower(low, a) for a in node.args)
-    if not isinstance(key, Const):
-        raise low.refuse(loops.NeedsUnrolling, "the key of a dict is not known when the function is compiled", node.args[1])
-    entries = dict(low.store[ref])
-    entries[key.value] = value
-    low.store[ref] = tuple(entries.items())
+    containers.write_item(low, ref, key, value, node.args[1])
     return Const(None)
 
 
@@ -160,6 +156,8 @@ def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource) -> 
             elif isinstance(p.default, (tuple, list)) and all(isinstance(v, (bool, int, float, str)) for v in p.default):
                 items = tuple(Const(v) for v in p.default)
                 defaults[p.name] = items if isinstance(p.default, tuple) else low.new_list(items)
+                if isinstance(p.default, list):
+                    low.foreign[defaults[p.name]] = p.name
             else:
                 defaults[p.name] = Ref(p.default, p.name)
     return defaults

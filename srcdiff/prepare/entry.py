@@ -225,7 +225,7 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
     builder = low.builder
     match s:
         case Leaf(ListOf(), _):
-            return _foreign(low, low.new_list(leaves.get(id(s), atom)))
+            return _foreign(low, low.new_list(leaves.get(id(s), atom)), s)
         case Leaf():
             value = leaves.get(id(s), atom)
             if s.cls is np.ndarray:
@@ -242,13 +242,13 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
                 _open(low, i, _item(builder, i, atom, Const(n), f"{hint}_{n}", leaves), f"{hint}_{n}", leaves)
                 for n, i in enumerate(items)
             )
-            return _foreign(low, low.new_list(parts)) if issubclass(cls, list) else parts
+            return _foreign(low, low.new_list(parts), s) if issubclass(cls, list) else parts
         case Mapping(_, keys, items, _):
             opened = []
             for key, i in zip(keys, items):
                 name = key if isinstance(key, str) and key.isidentifier() else f"{hint}_item"
                 opened.append((key, _open(low, i, _item(builder, i, atom, Const(key), name, leaves), name, leaves)))
-            return _foreign(low, low.new_dict(tuple(opened)))
+            return _foreign(low, low.new_dict(tuple(opened)), s)
         case Object(value, path):
             return Instance(value, atom, path)
         case Fields(cls, fields, items, _):
@@ -263,9 +263,11 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             return Record(cls, fields, tuple(values))
 
 
-def _foreign(low: Lowering, ref: Any) -> Value:
+def _foreign(low: Lowering, ref: Any, s: Leaf | Sequence | Mapping) -> Value:
     """A list or dict that outlives the call: it may be read, not changed."""
-    low.foreign.add(ref)
+    low.foreign[ref] = s.path
+    if isinstance(s, (Sequence, Mapping)) and s.cls not in (list, dict):
+        low.classes[ref] = s.cls
     return ref
 
 

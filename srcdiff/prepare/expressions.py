@@ -19,7 +19,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import builtin_calls, calls, loops, statements
+from srcdiff.prepare import calls, containers, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
@@ -248,7 +248,9 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
         x, y = low.items(a), low.items(b)
         if x is not None and y is not None:
             return low.new_list(x + y)
-        return low.new_list(low.builder.apply(ops.ADD, (low.operand(a), low.operand(b)), hint="items"))
+        return containers.joined(low, a, b, node)
+    if op is ops.BITOR and isinstance(a, DictRef) and isinstance(b, DictRef):
+        return containers.united(low, a, b)
     if op is ops.MUL:
         for x, n in ((a, b), (b, a)):
             if isinstance(n, Const) and isinstance(n.value, int):
@@ -292,8 +294,11 @@ _MISSING = object()
 
 
 def _is_in(low: Lowering, a: Value, b: Value) -> bool | None:
-    if isinstance(b, DictRef) and isinstance(a, Const):
-        return any(k == a.value for k, _ in low.store[b])
+    if isinstance(b, DictRef) or isinstance(b, Iterable) and b.sort == "keys":
+        key = containers.key_of(a)
+        return (
+            None if key is containers.MISSING else any(k == key for k, _ in low.store[b if isinstance(b, DictRef) else b.args[0]])
+        )
     items = known_items(low, b)
     if isinstance(a, Const) and items is not None and all(isinstance(i, Const) for i in items):
         return any(i.value == a.value for i in items)
@@ -475,14 +480,9 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             if items is not None:
                 return _sequence_item(low, items, index, node, lambda part: low.new_list(part))
             item = low.builder.item(low.store[owner], low.operand(index))
-            return low.new_list(item) if isinstance(index, SliceOf) else opened(low, item)
+            return low.new_list(item) if isinstance(index, SliceOf) else containers.inner(low, item)
         case DictRef():
-            if not isinstance(index, Const):
-                raise low.refuse(KindError, "a dict is read with a key that is not known when the function is compiled", node)
-            for key, value in low.store[owner]:
-                if key == index.value:
-                    return value
-            raise low.refuse(KindError, f"the dict has no key {index.value!r}", node)
+            return containers.read_key(low, owner, index, node)
         case Record():
             return _sequence_item(low, owner.values, index, node, lambda part: part)
     if not is_atom(owner):
@@ -555,13 +555,15 @@ def known_items(low: Lowering, value: Value) -> list[Value] | None:
             held = low.items(value)
             return None if held is None else list(held)
         case DictRef():
-            return [Const(k) for k, _ in low.store[value]]
+            return [containers.key_value(k) for k, _ in low.store[value]]
+        case Iterable("set", parts):
+            return list(parts)
         case Iterable("items", (ref,)):
-            return [(Const(k), v) for k, v in low.store[ref]]
+            return [(containers.key_value(k), v) for k, v in low.store[ref]]
         case Iterable("values", (ref,)):
             return [v for _, v in low.store[ref]]
         case Iterable("keys", (ref,)):
-            return [Const(k) for k, _ in low.store[ref]]
+            return [containers.key_value(k) for k, _ in low.store[ref]]
         case Iterable("range", args):
             numbers = [static_int(low, a) for a in args]
             return None if None in numbers else [Const(i) for i in range(*numbers)]  # type: ignore[arg-type]
@@ -610,16 +612,6 @@ def static_length(low: Lowering, length: Any) -> int | None:
     return length.hint  # type: ignore[no-any-return]
 
 
-def extend_list(low: Lowering, ref: ListRef, value: Value, node: ast.AST) -> None:
-    builtin_calls.refuse_foreign(low, ref, node)
-    items, more = low.items(ref), known_items(low, value)
-    if items is None or more is None:
-        raise low.refuse(
-            SyntaxNotAccepted, "a list that grows in a loop grows by append", node, instead="append the items one by one."
-        )
-    low.store[ref] = items + tuple(more)
-
-
 # ---------------------------------------------------------------- displays
 
 
@@ -632,10 +624,8 @@ def _dict(low: Lowering, keys: list[ast.expr | None], values: list[ast.expr], no
                 raise low.refuse(KindError, "only a dict can be spread into a dict", value)
             entries.update(dict(low.store[spread]))
             continue
-        name = lower(low, key)
-        if not isinstance(name, Const):
-            raise low.refuse(KindError, "the key of a dict is not known when the function is compiled", key)
-        entries[name.value] = lower(low, value)
+        name = containers.known_key(low, lower(low, key), key)
+        entries[name] = lower(low, value)
     return low.new_dict(tuple(entries.items()))
 
 

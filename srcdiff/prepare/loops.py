@@ -19,7 +19,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine, join, opaque
 from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Ref, Source, Var
-from srcdiff.prepare import expressions, statements
+from srcdiff.prepare import containers, expressions, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -36,6 +36,7 @@ from srcdiff.prepare.values import (
     is_atom,
     operand_of,
     rebuild,
+    refs_in,
 )
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of, length_of
@@ -94,7 +95,7 @@ def assigned_names(nodes: Sequence[ast.AST]) -> dict[str, None]:
     names: dict[str, None] = {}
     for root in nodes:
         for node in _walk_scope(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
                 names[node.id] = None
             elif isinstance(node, ast.FunctionDef):
                 names[node.name] = None
@@ -192,17 +193,15 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
         return _unrolled(low, node, items, rest)
-    if items is not None and not is_counted:
-        iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
-    if not is_counted:
-        return _dynamic(low, node, iterable, rest)
     before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
     known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
+    if items is not None and not is_counted:
+        iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
+    if items is None:
+        return _dynamic(low, node, iterable, rest)
     try:
         return _dynamic(low, node, iterable, rest)
     except NeedsUnrolling:
-        if items is None:
-            raise
         low.builder, low.loops, low.depth, low.frame = builder, contexts, depth, frame
         low.restore(before)
         del builder.stmts[count:]
@@ -327,7 +326,7 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
             kind = kind_of(atom)
             if isinstance(kind, ListOf):
                 var = Var("item", kind.item)
-                return Header([Source(var, atom)], expressions.opened(low, var), kind.length)
+                return Header([Source(var, atom)], containers.inner(low, var), kind.length)
             if isinstance(kind, Array) and kind.dims:
                 var = Var("item", Array(kind.dtype, kind.dims[1:]))
                 return Header([Source(var, atom)], var, kind.dims[0])
@@ -363,6 +362,7 @@ class Slot:
     key: Any
     hint: str
     skeleton: Skeleton | None = None
+    entry: Value = None
     inits: list[Operand] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
 
@@ -379,6 +379,8 @@ class Attempt:
         poisoned: dict[Any, str],
     ):
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
+        self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
+        self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one list after a trip
 
 
 def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
@@ -467,13 +469,15 @@ def _lower_once(
     for ref, kind in attempt.demoted.items():
         state = low.store[ref]
         if not is_atom(state):
+            low.hand_over(state, low.store)
             display = ListDisplay(tuple(low.operand(v) for v in state))
-            low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=_list_hint(low, ref), kind=kind)[0]
+            low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
             outer.made[low.store[ref]].targets[0].is_users = True
     header = header_of(low, iterable, node.iter) if isinstance(node, ast.For) else Header([], None, opaque())
     entry_store = dict(low.store)
     slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt) for name in names]
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
+    _know_twins(low, slots, attempt)
     inner = outer.inside()
     low.builder = inner
     broke = next((n for n in names if n.startswith(BROKE)), None)
@@ -536,7 +540,7 @@ def _while_body(low: Lowering, node: ast.While) -> Any:
     return statements.Fork(cond, (first, then), (exhausted.builder, exhausted), low.origin(node))
 
 
-def _list_hint(low: Lowering, ref: Any) -> str:
+def list_hint(low: Lowering, ref: Any) -> str:
     for name, value in low.frame.vars.items():
         if value is ref or value == ref:
             return spoken_name(name)
@@ -552,12 +556,6 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
     if isinstance(value, Poison):
         return slot
     entry = low.store
-    if value in low.foreign if isinstance(value, (ListRef, DictRef)) else False:
-        if key in attempt.skeletons:
-            low.frame.vars[name] = Poison(
-                f"`{slot.hint}` is at first a list that the caller holds, and another one in later trips"
-            )
-            return slot
     if isinstance(value, Const) and value.value is UNBOUND:
         skeleton = attempt.skeletons.get(key)
         if skeleton is None:
@@ -567,14 +565,51 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
         skeleton, leaves = flatten(
             value, low.store, lambda r: attempt.skeletons.get(key) is not None and r not in attempt.mutated
         )
+    if key in attempt.grown and isinstance(value, ListRef):
+        skeleton, leaves = _LIST_OF_RUN, [_as_run_list(low, value, attempt.grown[key])]
     slot.skeleton, slot.inits = skeleton, list(leaves)
     slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
     for init, param in zip(leaves, slot.params):
         if statements.may_be_without_axes(low, init):
             low.without_axes.add(param)
     low.store = entry
+    slot.entry = value
     low.frame.vars[name] = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
     return slot
+
+
+def _know_twins(low: Lowering, slots: list[Slot], attempt: Attempt) -> None:
+    """Lists that the loop carries by what they contain may be one object with those before it, or with each other."""
+    made: list[tuple[Any, Any, Any]] = []
+    for slot in slots:
+        if not isinstance(slot.key, str) or slot.skeleton is None or isinstance(low.frame.vars.get(slot.key), Poison):
+            continue
+        now, before = (list(refs_in(v)) for v in (low.frame.vars[slot.key], slot.entry))
+        for i, ref in enumerate(now):
+            old = before[i] if len(before) == len(now) else None
+            if ref == old:
+                continue
+            if old is not None:
+                low.take_after(ref, (old,))
+                low.be_twins(ref, old)
+            for key, other, source in made:
+                if source is not None and source == old or (slot.key, key) in attempt.entangled:
+                    low.be_twins(ref, other)
+            made.append((slot.key, ref, old))
+
+
+_LIST_OF_RUN = Skeleton("list", True, (Skeleton("leaf", None),))
+
+
+def _as_run_list(low: Lowering, ref: ListRef, kind: ListOf) -> Any:
+    """What a list contains before the loop, as one value."""
+    state = low.store[ref]
+    if is_atom(state):
+        return state
+    low.hand_over(state, low.store)
+    display = ListDisplay(tuple(low.operand(v) for v in state))
+    kind = ListOf(kind.item, len(state))
+    return low.builder.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
 
 
 def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
@@ -592,7 +627,7 @@ def _carried_kind(kind: Kind) -> Kind:
 
 
 def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
-    slot = Slot(ref, _list_hint(low, ref))
+    slot = Slot(ref, list_hint(low, ref))
     state = low.store[ref]
     if is_atom(state):
         slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
@@ -629,6 +664,12 @@ def _settled(
 ) -> bool:
     """Whether the ends of the trip agree with what was assumed at its head; otherwise the assumptions are widened."""
     stable = True
+    for end in ends:
+        for ref in attempt.mutated:
+            _as_one_value(low, end, ref, head.get(ref))
+        for slot in slots:
+            if slot.key in attempt.grown and slot.params and isinstance(slot.params[0], Var):
+                _as_one_value(low, end, end.state[0].get(slot.key), slot.params[0])
     # An empty list of unknown items, and every list that the body changes, is carried.
     for end in ends:
         for ref, state in end.state[1].items():
@@ -637,12 +678,43 @@ def _settled(
             if state is not head[ref] and not _same_state(state, head[ref]):
                 stable &= _note_mutation(low, ref, state, head[ref], entry[ref], end, attempt)
     nexts = [e for e in ends if e.sort in ("fall", "continue")]
+    stable &= _untangled(low, slots, ends, attempt)
     for slot in slots:
         if slot.key in attempt.poisoned:
             continue
         for end in nexts:
             stable &= _agrees(low, slot, _value_at(low, slot, end), end, attempt)
     return stable
+
+
+def _as_one_value(low: Lowering, end: Any, ref: Any, head: Any) -> None:
+    """A list that the loop carries as one value is one at the end of a trip, whatever the trip made of it."""
+    state = end.state[1].get(ref) if isinstance(ref, ListRef) else None
+    if not is_atom(head) or state is None or is_atom(state):
+        return
+    low.hand_over(state, end.state[1])
+    display = ListDisplay(tuple(operand_of(v, end.state[1]) for v in state))
+    kind = kind_of(display) if state else head.kind
+    if not isinstance(kind, ListOf):
+        what = "a list that grows in a loop holds values of one kind"
+        raise low.refuse(NeedsUnrolling, what, None, instead="use a list for each kind.")
+    one = end.builder.apply_all(ops.DISPLAY, (display,), hint=head.hint, kind=ListOf(kind.item, len(state)))[0]
+    end.state[1][ref] = one
+
+
+def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt) -> bool:
+    """Whether no two names come to hold one list that the loop carries by what it contains."""
+    found: set[tuple[Any, Any]] = set()
+    for end in ends:
+        holders: dict[Any, list[Any]] = {}
+        for slot in slots:
+            if isinstance(slot.key, str) and slot.key not in attempt.poisoned:
+                for ref in refs_in(_value_at(low, slot, end)):
+                    holders.setdefault(ref, []).append(slot.key)
+        found |= {(a, b) for keys in holders.values() for a in keys for b in keys if len(keys) > 1}
+    is_new = not found <= attempt.entangled
+    attempt.entangled |= found
+    return not is_new
 
 
 def _same_state(a: Any, b: Any) -> bool:
@@ -687,9 +759,17 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             attempt.kinds[(slot.key, i)] = _carried_kind(kind_of(x))
         return not leaves and skeleton.sort == "static"
     if skeleton != slot.skeleton:
+        grown = _grown(low, slot, value, end, attempt)
+        if grown is not None:
+            attempt.grown[slot.key] = attempt.kinds[(slot.key, 0)] = grown
+            attempt.skeletons[slot.key] = _LIST_OF_RUN
+            return False
         if slot.key not in attempt.skeletons and (_has_reference(value) or _has_reference(low.frame.vars.get(slot.key))):
             attempt.skeletons[slot.key] = skeleton
             return False
+        if not isinstance(slot.key, str):
+            what = "a list or dict has another structure in each trip of a loop"
+            raise low.refuse(NeedsUnrolling, what, None, instead="give it all its items or keys before the loop.")
         attempt.poisoned[slot.key] = f"`{slot.hint}` has another structure in each trip of the loop"
         return False
     stable = True
@@ -702,6 +782,9 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             stable = False
             continue
         joined = _widened(param.kind, this, slot.inits[i])
+        if joined is None and not isinstance(slot.key, str):
+            what = "an item of a list or dict has a value of another kind in each trip of a loop"
+            raise low.refuse(NeedsUnrolling, what, None, instead="give it one kind from the start.")
         if joined is None:
             attempt.poisoned[slot.key] = f"`{slot.hint}` has a value of another kind in each trip of the loop"
             return False
@@ -709,6 +792,19 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             attempt.kinds[(slot.key, i)] = joined
             stable = False
     return stable
+
+
+def _grown(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt) -> ListOf | None:
+    """The kind of a list that a name holds, another one in each trip: `xs = xs + [v]`."""
+    if not isinstance(value, ListRef) or slot.key in attempt.grown or slot.skeleton is None:
+        return None
+    if slot.skeleton.sort not in ("list", "static") or not isinstance(low.frame.vars.get(slot.key), (ListRef, type(None))):
+        return None
+    state, before = end.state[1][value], low.store.get(slot.entry)
+    if isinstance(before, tuple) and isinstance(state, tuple) and len(before) == len(state):
+        return None
+    kind = kind_of(state) if is_atom(state) else kind_of(operand_of(value, end.state[1])) if state else None
+    return ListOf(_carried_kind(kind.item), opaque()) if isinstance(kind, ListOf) else None
 
 
 def _takes_apart(skeleton: Skeleton) -> bool:
@@ -749,6 +845,7 @@ def _finish(
     )
     for slot, part in zip(used, parts):
         _bind_after(low, slot, part.skeleton, [c.result for c in part.cells], attempt)
+    _know_twins(low, used, attempt)
 
 
 @dataclass(eq=False)

@@ -22,6 +22,7 @@ from srcdiff.prepare.values import (
     DictRef,
     ListRef,
     Poison,
+    Record,
     State,
     Store,
     Value,
@@ -29,6 +30,7 @@ from srcdiff.prepare.values import (
     is_atom,
     operand_of,
     rebuild,
+    refs_in,
 )
 from srcdiff.read.source import FunctionSource
 from srcdiff.rules.builder import Builder
@@ -61,7 +63,12 @@ class Lowering:
     loops: list[Any] = field(default_factory=list)
     node: ast.AST | None = None
     holders: dict[str, Any] = field(default_factory=dict)  # modules and cells that the guard reaches values through
-    foreign: set[ListRef | DictRef] = field(default_factory=set)  # lists and dicts that the caller or the module holds
+    foreign: dict[ListRef | DictRef, str] = field(default_factory=dict)  # lists and dicts that a module or object holds
+    inside: set[ListRef | DictRef] = field(default_factory=set)  # those that a list whose length the run decides holds
+    twins: dict[ListRef | DictRef, set[ListRef | DictRef]] = field(default_factory=dict)  # that may be the same object
+    classes: dict[ListRef | DictRef, type] = field(default_factory=dict)  # of those that are no plain list or dict
+    factories: dict[ListRef | DictRef, Value] = field(default_factory=dict)  # what a defaultdict makes
+    limits: dict[ListRef | DictRef, int] = field(default_factory=dict)  # the maxlen of a deque
     without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     root_source: FunctionSource = field(init=False)
@@ -93,6 +100,28 @@ class Lowering:
         ref = DictRef(next(self.serial))
         self.store[ref] = state
         return ref
+
+    def be_twins(self, a: ListRef | DictRef, b: ListRef | DictRef) -> None:
+        """Two objects of the store may be one object of the run."""
+        self.twins.setdefault(a, set()).add(b)
+        self.twins.setdefault(b, set()).add(a)
+
+    def hand_over(self, value: Value, store: Store) -> None:
+        """A value goes into a list whose length the run decides: what it holds may not change any more."""
+        for ref in refs_in(value):
+            self.inside.add(ref)
+            if not is_atom(store[ref]):
+                self.hand_over(tuple(store[ref]), store)
+
+    def take_after(self, ref: ListRef | DictRef, others: tuple[ListRef | DictRef, ...]) -> None:
+        """What is known of an object beside its contents, where it stands for others."""
+        for other in others:
+            facts: tuple[dict[Any, Any], ...] = (self.foreign, self.classes, self.factories, self.limits)
+            for known in facts:
+                if other in known:
+                    known[ref] = known[other]
+            if other in self.inside:
+                self.inside.add(ref)
 
     def items(self, ref: ListRef) -> tuple[Value, ...] | None:
         """What a list contains, where that is known."""
@@ -166,6 +195,7 @@ class Joiner:
         self.results: list[Var] = []
         self.yields: tuple[list[Operand], list[Operand]] = ([], [])
         self.seen: dict[Any, Var] = {}
+        self.objects: dict[Any, Any] = {}
 
     def atoms(self, a: Any, b: Any, hint: str, is_users: bool) -> Value:
         if a is b or (isinstance(a, Const) and a == b):
@@ -197,6 +227,9 @@ class Joiner:
             return a if isinstance(a, Poison) else b
         if is_atom(a) and is_atom(b):
             return self.atoms(a, b, hint, is_users)
+        parts = self._parts(a, b, hint, is_users)
+        if parts is not None:
+            return parts
         unbound = [isinstance(x, Const) and x.value is UNBOUND for x in (a, b)]
         known = [
             lambda r: r not in self.then.state[1] or r not in self.orelse.state[1],
@@ -211,28 +244,63 @@ class Joiner:
         if sb is None and sa is not None:
             sb, lb = sa, [Const(UNBOUND)] * len(la)
         if sa != sb or sa is None:
-            merged = self._lists(a, b, hint)
-            return merged if merged is not None else Poison(f"`{hint}` has another structure on each path")
+            return Poison(f"`{hint}` has another structure on each path")
         joined = [self.atoms(x, y, hint, is_users) for x, y in zip(la, lb)]
         for part in joined:
             if isinstance(part, Poison):
                 return part
         return rebuild(sa, joined, self.low.new_list, self.low.new_dict)
 
-    def _lists(self, a: Value, b: Value, hint: str) -> Value | None:
-        """Two lists of different lengths: a list whose length the run decides."""
-        if not (isinstance(a, ListRef) and isinstance(b, ListRef)):
-            return None
-        state = self.state_of(self.then.state[1][a], self.orelse.state[1][b], hint)
-        if state is None:
-            return None
-        joined = self.low.new_list(state)
-        if a in self.low.foreign or b in self.low.foreign:
-            self.low.foreign.add(joined)
+    def _parts(self, a: Value, b: Value, hint: str, is_users: bool) -> Value | None:
+        """Values that hold lists or dicts, part by part: two names of one object stay that."""
+        match a, b:
+            case (tuple(), tuple()) if len(a) == len(b) and any(_holds_object(x) for x in (a, b)):
+                parts = [self.values(x, y, hint, is_users) for x, y in zip(a, b)]
+                return next((p for p in parts if isinstance(p, Poison)), tuple(parts))
+            case (Record(), Record()) if (a.cls, a.fields) == (b.cls, b.fields) and any(_holds_object(x) for x in (a, b)):
+                parts = [self.values(x, y, hint, is_users) for x, y in zip(a.values, b.values)]
+                return next((p for p in parts if isinstance(p, Poison)), Record(a.cls, a.fields, tuple(parts)))
+            case (ListRef(), ListRef()) | (DictRef(), DictRef()):
+                return self._objects(a, b, hint, is_users)
+        return None
+
+    def _objects(self, a: Any, b: Any, hint: str, is_users: bool) -> Value:
+        """Two objects: a new one, which may be either. What sees one of the two afterwards is told by `twins`."""
+        if (a, b) in self.objects:
+            return self.objects[(a, b)]
+        if self.low.classes.get(a) is not self.low.classes.get(b):
+            return Poison(f"`{hint}` has another structure on each path")
+        x, y = self.then.state[1][a], self.orelse.state[1][b]
+        joined: Any
+        if isinstance(a, ListRef):
+            if not is_atom(x) and not is_atom(y) and len(x) == len(y):
+                parts = tuple(self.values(i, j, hint, is_users) for i, j in zip(x, y))
+                state = self.state_of(x, y, hint) if any(isinstance(i, Poison) for i in parts) else parts
+            else:
+                state = self.state_of(x, y, hint)
+            if state is None:
+                return Poison(f"`{hint}` has another structure on each path")
+            joined = self.low.new_list(state)
+        elif [k for k, _ in x] == [k for k, _ in y]:
+            joined = self.low.new_dict(tuple((k, self.values(i, j, hint, is_users)) for (k, i), (_, j) in zip(x, y)))
+        else:
+            return Poison(f"`{hint}` has another structure on each path")
+        self.low.take_after(joined, (a, b))
+        for other, made in self.objects.items():
+            if a in other or b in other:
+                self.low.be_twins(joined, made)
+        before = (self.orelse.state[1], self.then.state[1])
+        for ref, store in zip((a, b), before):
+            if ref in store:  # it was there before the paths parted
+                self.low.be_twins(joined, ref)
+        self.objects[(a, b)] = joined
         return joined
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
+        """Two lists of different lengths: one whose length the run decides."""
         pairs = [(a, self.then), (b, self.orelse)]
+        for state, arm in pairs:
+            self.low.hand_over(() if is_atom(state) else state, arm.state[1])
         kinds = [
             kind_of(s) if is_atom(s) else kind_of(ListDisplay(tuple(operand_of(v, arm.state[1]) for v in s))) for s, arm in pairs
         ]
@@ -247,6 +315,17 @@ class Joiner:
             atoms.append(arm.builder.apply_all(ops.DISPLAY, (display,), hint=hint, kind=of)[0])
         joined = self.atoms(atoms[0], atoms[1], hint, True)
         return None if isinstance(joined, Poison) else joined
+
+
+def _holds_object(value: Value) -> bool:
+    match value:
+        case ListRef() | DictRef():
+            return True
+        case tuple():
+            return any(_holds_object(v) for v in value)
+        case Record():
+            return any(_holds_object(v) for v in value.values)
+    return False
 
 
 def _spoken(value: Any) -> str:

@@ -70,6 +70,7 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
         values[name] = open_structure(low, s, var, name)
     frame.vars = dict(values)
     entry_lists = dict(low.store)
+    low.foreign.clear()  # what the function changes of its arguments is a view of its own
     if isinstance(fn, ast.Lambda):
         low.builder.origin = low.origin(fn.body)
         result = expressions.lower(low, fn.body)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Number, is_scalar
-from srcdiff.ir.nodes import Const, Origin, Var
+from srcdiff.ir.nodes import UNBOUND, Const, Origin, Var
 from srcdiff.prepare import containers, expressions, loops, objects, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom
@@ -170,6 +170,9 @@ def lower_simple(low: Lowering, node: ast.stmt) -> None:
             _lower_assert(low, test, message)
         case ast.Pass():
             pass
+        case ast.Delete(targets):
+            for target in targets:
+                delete(low, target)
         case ast.Import(names):
             for alias in names:
                 expressions.import_module(low, alias)
@@ -204,6 +207,20 @@ def assign(low: Lowering, target: ast.expr, value: Value) -> None:
             objects.write_attribute(low, expressions.lower(low, owner), name, value, target)
         case _:
             raise low.refuse(SyntaxNotAccepted, "this target of an assignment is not accepted", target)
+
+
+def delete(low: Lowering, target: ast.expr) -> None:
+    match target:
+        case ast.Name(name):
+            expressions.read_name(low, name, target)
+            low.frame.vars[name] = Const(UNBOUND)
+        case ast.Subscript(owner, index):
+            containers.delete_item(low, expressions.lower(low, owner), expressions.lower(low, index), target)
+        case ast.Tuple(parts) | ast.List(parts):
+            for part in parts:
+                delete(low, part)
+        case _:
+            raise low.refuse(SyntaxNotAccepted, "an attribute is deleted", target, instead="leave it, or set it to None.")
 
 
 def write_item(low: Lowering, owner: Value, index: Value, value: Value, node: ast.AST) -> None:
@@ -247,6 +264,9 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
             if is_atom(owner):
                 writes.update_item(low, owner, index, operator, expressions.lower(low, node.value), node.target)
                 return
+            if isinstance(owner, (ListRef, DictRef)):
+                containers.update_item(low, owner, index, node, lambda item: _updated(low, item, operator, node))
+                return
             item = expressions.subscript(low, owner, index, node.target)
             write_item(low, owner, index, _updated(low, item, operator, node), node.target)
             return
@@ -257,8 +277,7 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
             return
     current = expressions.lower(low, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     operand = expressions.lower(low, node.value)
-    if isinstance(current, ListRef):
-        expressions.extend_list(low, current, operand, node)
+    if _changes_in_place(low, current, operand, node):
         return
     result = expressions.binary(low, type(node.op).__name__, current, operand, node)
     kind = kind_of(current) if is_atom(current) else None
@@ -267,11 +286,25 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
     bind_name(low, node.target.id, result)
 
 
+def _changes_in_place(low: Lowering, current: Value, operand: Value, node: ast.AugAssign) -> bool:
+    """Lists grow, and dicts take entries, where they are: `xs += ys`, `xs *= 2`, `d |= e`."""
+    match current, node.op:
+        case ListRef(), ast.Add():
+            containers.extend(low, current, operand, node)
+        case ListRef(), ast.Mult():
+            repeated = expressions.binary(low, "Mult", current, operand, node)
+            containers.put(low, current, low.store[repeated], node)
+        case DictRef(), ast.BitOr():
+            containers.update(low, current, operand, node)
+        case _:
+            return False
+    return True
+
+
 def _updated(low: Lowering, current: Value, operator: str, node: ast.AugAssign) -> Value:
     """The value of `current += …` where current is an item or an attribute."""
     operand = expressions.lower(low, node.value)
-    if isinstance(current, ListRef):
-        expressions.extend_list(low, current, operand, node)
+    if _changes_in_place(low, current, operand, node):
         return current
     if is_atom(current) and isinstance(kind_of(current), Array) and not is_scalar(kind_of(current)):
         raise low.refuse(

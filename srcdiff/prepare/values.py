@@ -10,7 +10,7 @@ Lists and dicts have identity: a name holds a reference, the store holds what th
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,21 @@ Value = Any
 ATOMS = (Var, Const, Free, Ref)
 State = Any
 Store = dict[ListRef | DictRef, State]
+
+
+def refs_in(value: Value) -> Iterator[ListRef | DictRef]:
+    """The lists and dicts that a value holds, itself included; not those inside these."""
+    match value:
+        case ListRef() | DictRef():
+            yield value
+        case tuple():
+            for part in value:
+                yield from refs_in(part)
+        case Record():
+            for part in value.values:
+                yield from refs_in(part)
+        case Iterable():
+            yield from refs_in(value.args)
 
 
 def is_atom(value: Value) -> bool:

@@ -1,7 +1,7 @@
 """The accepted subset: one table that says of every node of Python's syntax whether srcdiff reads it.
 
     y = x[1:] - x[:-1]      accepted
-    del x[0]                SyntaxNotAccepted: del is not accepted
+    async with lock: …      SyntaxNotAccepted: async code is not accepted
 
 An entry is `None` for what is accepted, a `Refusal` for what is not, and a function of the node and the one around it
 where that decides. What an accepted node means is known in `lower`.
@@ -29,14 +29,10 @@ class Refusal:
 Decision = Refusal | None
 Rule = Decision | Callable[[ast.AST, ast.AST], Decision]
 
-_AS_VALUES = "A gradient is made of values that stay what they are; what an assignment like this overwrites is not followed."
 _NO_JUMPS = "The reverse sweep has to know which statements ran, and an exception may come from any of them."
 _RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
 _OUTSIDE = "The function would change a variable of its surroundings, where no adjoint reaches."
 
-DELETION = Refusal(
-    "del is not accepted", _AS_VALUES, "leave the name or the item alone; a local name is freed when it is no longer needed."
-)
 NESTED_DECORATOR = Refusal(
     "a decorator on a nested function is not accepted",
     "What the decorator returns is known only when the function runs.",
@@ -90,13 +86,14 @@ def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
 _ACCEPTED: tuple[type[ast.AST], ...] = (
     # statements
     ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
-    ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.alias,
+    ast.Break, ast.Continue, ast.Delete, ast.Import, ast.ImportFrom, ast.alias,
     # expressions
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.ListComp, ast.DictComp, ast.Compare, ast.Call,
     ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
     ast.arguments, ast.arg, ast.Attribute, ast.Subscript,
     # contexts and operators
-    ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.Invert, ast.UAdd, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.MatMult,
+    ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Not, ast.Invert, ast.UAdd, ast.USub, ast.Add, ast.Sub, ast.Mult,
+    ast.MatMult,
     ast.Div, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd, ast.FloorDiv, ast.Eq, ast.NotEq,
     ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
 )  # fmt: skip
@@ -106,8 +103,6 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.FunctionDef: _undecorated,
     ast.GeneratorExp: _in_call,
     ast.comprehension: _synchronous,
-    ast.Delete: DELETION,
-    ast.Del: DELETION,
     ast.With: WITH,
     ast.withitem: WITH,
     ast.Try: TRY,

@@ -13,7 +13,9 @@ from srcdiff.ir.kinds import Kind, ListOf
 from srcdiff.ir.nodes import Apply, Atom, Block, Const, End, Op, Operand, Origin, Stmt, Var
 from srcdiff.rules.inference import infer
 
-_VERSIONS = frozenset(["copy", "index_add", "index_set", "scatter_add", "append", "pop", "assert", "effect", "unpack", "format"])
+_VERSIONS = frozenset(
+    ["copy", "index_add", "index_set", "scatter_add", "append", "pop", "insert", "assert", "effect", "unpack", "format"]
+)
 
 Key = tuple[Op, tuple[Operand, ...], tuple[tuple[str, Operand], ...]]
 

@@ -63,7 +63,7 @@ def infer(op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], 
             return kind_of(args[0])
         case "index_add" | "index_set" | "scatter_add":
             return kind_of(args[0])
-        case "append":
+        case "append" | "insert":
             return kind_of(args[0])
         case "format":
             return Opaque("str")

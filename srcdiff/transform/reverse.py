@@ -51,6 +51,7 @@ from srcdiff.rules.staging import (
     unbroadcast,
     unbroadcast_at_run_time,
 )
+from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
 
 
@@ -128,13 +129,8 @@ class Reverser:
                 dtype = kind_of(args[0])
                 value = first.astype(dtype.dtype) if op is ops.ASTYPE and isinstance(dtype, Array) else first
                 self.give(adjoints, args[0], value, b)
-            case "append" if first is not None:
-                kind = stmt.targets[0].kind
-                assert isinstance(kind, ListOf)
-                shorter, last = b.apply_all(ops.POP, (first.atom,), kind=(first.kind, kind.item), hint="item_bar")
-                shorter.hint = getattr(first.atom, "hint", "items_bar")
-                adjoints.put(args[0], Staged(b, shorter))  # type: ignore[arg-type]
-                self.give(adjoints, args[1], Staged(b, last), b)
+            case "append" | "insert" | "pop" | "index_set" | "index_add" if isinstance(stmt.targets[0].kind, ListOf):
+                lists.reverse(stmt, staged, self.give, adjoints, b)
             case _:
                 raise NoRule(f"no derivative rule for `{op.text or op.key}`")
 
@@ -173,7 +169,7 @@ class Reverser:
     def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
         rule = rule_for(stmt.op.fn)
         if stmt.op.style == "binary" and isinstance(stmt.targets[0].kind, ListOf):
-            self._list_sum(stmt, bars[0], adjoints, b)
+            lists.reverse_operator(stmt, bars[0], self.active, self.give, adjoints, b)
             return
         if rule is None:
             if stmt.op.text == "np.array":
@@ -211,34 +207,6 @@ class Reverser:
         for part, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
             if part is not None and name in bound:
                 self.give(adjoints, bound[name], part, b)
-
-    def _list_sum(self, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
-        """Of `left + right`, lists: the first items of the adjoint are the left's, the others the right's."""
-        kind = stmt.targets[0].kind
-        assert isinstance(kind, ListOf)
-        if stmt.op is not ops.ADD or y_bar is None or not isinstance(y_bar.kind, ListOf):
-            raise NoRule(
-                f"no derivative rule for `{stmt.op.text}` of a list whose length the run decides",
-                instead="build the list with append.",
-            )
-        left, right = stmt.args
-        if isinstance(left, Var):
-            split: Operand = b.apply(ops.LEN, (left,))
-        else:
-            split = Const(len(_items_of_display(left)))
-        nothing = Const(None)
-        for part, index in ((left, SliceOf(nothing, split, nothing)), (right, SliceOf(split, nothing, nothing))):
-            if isinstance(part, Var):
-                if part in self.active:
-                    taken = b.apply(ops.ITEM, (y_bar.atom, index), kind=y_bar.kind, hint=f"{part.hint}_bar")
-                    self.give(adjoints, part, Staged(b, taken), b)
-                continue
-            for i, item in enumerate(_items_of_display(part)):
-                if not any(v in self.active for v in vars_of((item,))):
-                    continue
-                place: Operand = Const(i) if part is left else Const(i - len(_items_of_display(part)))
-                taken = b.apply(ops.ITEM, (y_bar.atom, place), kind=y_bar.kind.item, hint="item_bar")
-                self.give(adjoints, item, Staged(b, taken), b)
 
     def _general(self, rule: Rule, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
         """Of operands of unknown rank: the rule itself is called when the gradient runs."""
@@ -460,11 +428,6 @@ def _is_unknown(operand: Operand) -> bool:
 
 def _is_complex(kind: Any) -> bool:
     return getattr(kind, "dtype", getattr(kind, "type", "")).startswith("complex")
-
-
-def _items_of_display(operand: Operand) -> tuple[Operand, ...]:
-    assert isinstance(operand, ListDisplay)
-    return operand.items
 
 
 def _row(value: Staged, i: int, b: Builder) -> Staged:

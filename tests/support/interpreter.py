@@ -148,8 +148,12 @@ class _Run:
                 results = [args[0]]
             case "append":
                 results = [[*args[0], args[1]]]
+            case "insert":
+                results = [[*args[0]]]
+                results[0].insert(args[1], args[2])
             case "pop":
-                results = [args[0][:-1], args[0][-1]]
+                results = [[*args[0]]]
+                results.append(results[0].pop(*args[1:]))
             case "assert":
                 assert args[0]
                 results = []
