@@ -99,14 +99,14 @@ def test_recursion(refused):
 def test_a_method_that_writes(refused):
     source = """
         def loss(x):
-            x.sort()
+            x.resize(2)
             return x[0]
         """
     assert refused(source, X) == (SyntaxNotAccepted, text("""
-        model.py:2: the method `.sort` writes into the array
-             2 |     x.sort()
-                     ^^^^^^^^
-          Instead: build a new array, e.g. with np.sort or np.full_like.
+        model.py:2: the method `.resize` changes the array in place
+             2 |     x.resize(2)
+                     ^^^^^^^^^^^
+          Instead: write into it with x[i] = v, x[:] = v, x.fill(v) or x.sort().
         """))  # fmt: skip
 
 

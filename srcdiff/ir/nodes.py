@@ -8,6 +8,7 @@ versions back into one buffer. A `Var` is compared by identity and is bound exac
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ class Var:
     hint: str
     kind: Kind
     is_users: bool = False
+    serial: int = field(default_factory=itertools.count().__next__, repr=False)  # the order in which values were made
 
     def __repr__(self) -> str:
         return f"{self.hint}#{id(self) % 9973}"

@@ -18,7 +18,7 @@ from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
-from srcdiff.prepare import calls, containers, expressions, statements
+from srcdiff.prepare import calls, containers, expressions, statements, writes
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
 from srcdiff.rules import chapters
@@ -149,6 +149,14 @@ def as_scalar(low: Lowering, cls: type, value: Value, node: ast.AST) -> Value:
 def _asarray(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if args and isinstance(args[0], (ListRef, tuple)):
         return _array(low, args, kwargs, node)
+    kind = kind_of(args[0]) if args and is_atom(args[0]) else None
+    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    if (
+        isinstance(kind, Array)
+        and kind.dims
+        and (dtype is None or isinstance(dtype, Ref) and np.dtype(dtype.value).name == kind.dtype)
+    ):
+        return args[0]  # the array itself
     return calls.call_primitive(low, _rule(low, np.asarray, node), args, kwargs, node)
 
 
@@ -519,6 +527,8 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
                 return Record(owner.cls, owner.fields, tuple(values[f] for f in owner.fields))
             if name == "_asdict":
                 return low.new_dict(tuple(zip(owner.fields, owner.values)))
+    if isinstance(owner, Ref) and isinstance(owner.value, np.ufunc):
+        return writes.call_ufunc_method(low, owner.value, name.rsplit(".", 1)[-1], args, kwargs, node)
     if is_atom(owner):
         kind = kind_of(owner)
         if isinstance(kind, (Number, Array, Unknown)):
@@ -556,15 +566,21 @@ def _array_method(low: Lowering, owner: Value, name: str, args: Args, kwargs: Kw
     if name == "flatten":
         flat = calls.call_numpy(low, np.ravel, (owner, *args), kwargs, node)
         return low.builder.apply(ops.ARRAY_COPY, (flat,), kind=kind_of(flat), hint="flat")
+    if name in ("conj", "conjugate") and not getattr(kind_of(owner), "dtype", "complex").startswith("complex"):
+        return owner
     if name == "conj" or name == "conjugate":
         return calls.call_numpy(low, np.conj, (owner,), {}, node)
     if name in _ARRAY_METHODS:
         return calls.call_numpy(low, getattr(np, name), (owner, *args), kwargs, node)
-    if name in ("fill", "sort", "put", "itemset", "partition", "resize", "setflags"):
+    if name in writes.METHODS:
+        return writes.METHODS[name](low, owner, args, kwargs, node)
+    if name == "put":
+        return writes.WRITERS[np.put](low, (owner, *args), kwargs, node)
+    if name in ("itemset", "partition", "resize", "setflags", "byteswap", "setfield"):
         raise low.refuse(
             SyntaxNotAccepted,
-            f"the method `.{name}` writes into the array",
+            f"the method `.{name}` changes the array in place",
             node,
-            instead="build a new array, e.g. with np.sort or np.full_like.",
+            instead="write into it with x[i] = v, x[:] = v, x.fill(v) or x.sort().",
         )
     raise low.refuse(NoRule, f"no derivative rule for the method `.{name}` of arrays", node)

@@ -21,7 +21,7 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import builtin_calls, containers, expressions, loops, statements
+from srcdiff.prepare import arrays, builtin_calls, containers, expressions, loops, statements, writes
 from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
@@ -86,13 +86,16 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
 
 def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
     try:
-        handler = builtin_calls.HANDLERS.get(value)
+        handler = builtin_calls.HANDLERS.get(value) or writes.WRITERS.get(value)
     except TypeError:
         handler = None
     if handler is not None:
         return handler(low, args, kwargs, node)
     rule = chapters.find(value)
     if rule is not None:
+        out, args, kwargs = writes.out_of(value, args, kwargs)
+        if out is not None:
+            return writes.call_with_out(low, value, out, args, kwargs, node)
         return call_primitive(low, rule, args, kwargs, node)
     if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(
         value, type
@@ -330,6 +333,10 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
     operands = tuple(_operand(low, a, node) for a in args)
     named = tuple((k, _operand(low, v, node)) for k, v in kwargs.items())
     targets = low.builder.apply_all(op, operands, named)
+    if rule.is_view:
+        for target in targets:
+            if arrays.view_of(low, target) is None:  # a view or a copy, as the memory of the argument lies
+                arrays.tie_like(low, target, arrays.arrays_in(low, (*args, *kwargs.values())))
     if len(targets) == 1:
         return expressions.opened(low, targets[0])
     values: Any = tuple(targets)

@@ -20,7 +20,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, combine, is_scalar, join, opaque
 from srcdiff.ir.nodes import Const, ListDisplay, Ref, SliceOf, Var
-from srcdiff.prepare import builtin_calls, calls, expressions, loops
+from srcdiff.prepare import arrays, builtin_calls, calls, expressions, loops
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import DictRef, Iterable, ListRef, State, Value, is_atom, refs_in
 from srcdiff.rules.inference import kind_of
@@ -109,6 +109,7 @@ def own(low: Lowering, ref: ListRef, what: Sequence[Value] = ()) -> Any:
     atom = low.builder.apply_all(ops.DISPLAY, (display,), hint=loops.list_hint(low, ref), kind=ListOf(kind.item, len(state)))[0]
     atom.is_users = True
     low.store[ref] = atom
+    arrays.held_by_list(low, ref, state)
     return atom
 
 
@@ -119,11 +120,12 @@ def _version(low: Lowering, ref: ListRef, op: Any, args: Args, node: ast.AST, ki
     put(low, ref, new, node)
 
 
-def _item_atom(low: Lowering, state: Var, value: Value, node: ast.AST | None) -> tuple[Any, ListOf]:
+def _item_atom(low: Lowering, ref: ListRef, state: Var, value: Value, node: ast.AST | None) -> tuple[Any, ListOf]:
     """A value that goes into a list whose length the run decides, and the kind of that list then."""
     kind = state.kind
     assert isinstance(kind, ListOf)
     low.hand_over(value, low.store)
+    arrays.held_by_list(low, ref, value)
     atom = low.atom(value)
     joined = join(kind.item, kind_of(atom))
     if joined is None or (isinstance(joined, Array) and joined.dims is None and kind.item != joined):
@@ -227,7 +229,7 @@ def write_item(low: Lowering, owner: ListRef | DictRef, index: Value, value: Val
     if not is_atom(index) or kind_of(index) not in (Number("int"), Number("bool")) and not _is_whole(kind_of(index)):
         raise low.refuse(KindError, "the index of a list is an integer or a slice", node)
     state = own(low, owner, (value,))
-    atom, kind = _item_atom(low, state, value, node)
+    atom, kind = _item_atom(low, owner, state, value, node)
     _version(low, owner, ops.INDEX_SET, (state, index, atom), node, kind)
 
 
@@ -293,9 +295,9 @@ def update_item(
         del low.builder.stmts[-1]
         low.builder.known = {k: v for k, v in low.builder.known.items() if v != stmt.targets}
         assert isinstance(owner, ListRef)
-        _version(low, owner, ops.INDEX_ADD, (before, index, stmt.args[1]), node, _item_atom(low, before, new, node)[1])
+        _version(low, owner, ops.INDEX_ADD, (before, index, stmt.args[1]), node, _item_atom(low, owner, before, new, node)[1])
         return
-    if new is item and isinstance(new, (ListRef, DictRef)):
+    if new is item:
         return
     write_item(low, owner, index, new, node.target)
 
@@ -341,13 +343,14 @@ def list_method(low: Lowering, ref: ListRef, name: str, args: Args, kwargs: Kwar
     method = _LIST_METHODS.get(name)
     if method is None or name in _OF_DEQUES and low.classes.get(ref) is not deque:
         raise low.refuse(SyntaxNotAccepted, f"the list method `.{name}` is not accepted", node)
+    low.contents(ref)
     return method(low, ref, args, kwargs, node)
 
 
 def _list_append(low: Lowering, ref: ListRef, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     state = low.store[ref]
     if is_atom(state):
-        atom, kind = _item_atom(low, state, args[0], node)
+        atom, kind = _item_atom(low, ref, state, args[0], node)
         _version(low, ref, ops.APPEND, (state, atom), node, ListOf(kind.item, combine("+", kind.length, 1)))
     else:
         put(low, ref, (*state, args[0]), node)
@@ -424,7 +427,7 @@ def _list_insert(low: Lowering, ref: ListRef, args: Args, kwargs: Kwargs, node: 
     if position is None or position < 0:
         raise _at_run_time(low, "insert", node)
     state = own(low, ref, (args[1],))
-    atom, kind = _item_atom(low, state, args[1], node)
+    atom, kind = _item_atom(low, ref, state, args[1], node)
     _version(low, ref, ops.INSERT, (state, Const(position), atom), node, ListOf(kind.item, combine("+", kind.length, 1)))
     return Const(None)
 

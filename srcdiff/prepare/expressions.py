@@ -19,7 +19,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import calls, containers, loops, statements
+from srcdiff.prepare import arrays, calls, containers, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
@@ -31,7 +31,10 @@ _ARRAY_ATTRIBUTES = {"shape": ops.SHAPE, "size": ops.SIZE, "ndim": ops.NDIM, "dt
 def lower(low: Lowering, node: ast.expr) -> Value:
     """The value of an expression; an error without a place gets this expression's."""
     try:
-        return _lower(low, node)
+        value = _lower(low, node)
+        if isinstance(value, Poison):
+            raise low.refuse(KindError, value.reason, node)
+        return value
     except SrcdiffError as error:
         if error.origin is None:
             raise type(error)(error.what, low.origin(node), error.why, error.instead) from None
@@ -47,7 +50,7 @@ def _lower(low: Lowering, node: ast.expr) -> Value:
         case ast.BinOp(left, op, right):
             return binary(low, type(op).__name__, lower(low, left), lower(low, right), node)
         case ast.UnaryOp(op, operand):
-            return _unary(low, type(op).__name__, lower(low, operand), node)
+            return lower_unary(low, type(op).__name__, lower(low, operand), node)
         case ast.Compare():
             return _compare(low, node)
         case ast.BoolOp(op, values):
@@ -275,7 +278,7 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
         result = parts[0] if parts else Const(True)
         for part in parts[1:]:
             result = low.builder.apply(ops.AND, (low.atom(result), low.atom(part)), kind=Number("bool"))
-        return result if op is ops.EQ else _unary(low, "Not", result, node)
+        return result if op is ops.EQ else lower_unary(low, "Not", result, node)
     return None
 
 
@@ -305,7 +308,8 @@ def _is_in(low: Lowering, a: Value, b: Value) -> bool | None:
     return None
 
 
-def _unary(low: Lowering, symbol: str, value: Value, node: ast.AST) -> Value:
+def lower_unary(low: Lowering, symbol: str, value: Value, node: ast.AST) -> Value:
+    """`-value`, `not value` and so on; the symbol is the name of its node."""
     op = ops.UNARY[symbol]
     if op is ops.NOT:
         known = truth(value, low)
@@ -403,6 +407,8 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     match owner:
         case Instance():
             return _instance_attribute(low, owner, name, node)
+        case Ref(np.ufunc() as ufunc) if name in ("at", "reduce", "accumulate", "outer", "reduceat"):
+            return Method(owner, f"{ufunc.__name__}.{name}")
         case Ref(value) if isinstance(value, (types.ModuleType, type)) or not callable(value):
             if not hasattr(value, name):
                 raise low.refuse(KindError, f"`{owner.text}` has no attribute `{name}`", node)
@@ -480,7 +486,13 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             if items is not None:
                 return _sequence_item(low, items, index, node, lambda part: low.new_list(part))
             item = low.builder.item(low.store[owner], low.operand(index))
-            return low.new_list(item) if isinstance(index, SliceOf) else containers.inner(low, item)
+            if isinstance(index, SliceOf):
+                part = low.new_list(item)
+                arrays.tie(low, part, owner)
+                return part
+            value = containers.inner(low, item)
+            arrays.item_of_list(low, owner, value)
+            return value
         case DictRef():
             return containers.read_key(low, owner, index, node)
         case Record():

@@ -17,9 +17,25 @@ from typing import Any
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine, join, opaque
-from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Free, ListDisplay, Loop, Next, Operand, Range, Ref, Source, Var
-from srcdiff.prepare import containers, expressions, statements
+from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, join, opaque
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Apply,
+    Block,
+    Branch,
+    Const,
+    Exit,
+    Free,
+    ListDisplay,
+    Loop,
+    Next,
+    Operand,
+    Range,
+    Ref,
+    Source,
+    Var,
+)
+from srcdiff.prepare import arrays, containers, expressions, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -90,12 +106,13 @@ def _jumps(node: ast.AST, sorts: tuple[type, ...]) -> bool:
     return any(_jumps(n, sorts) for n in ast.iter_child_nodes(node))
 
 
-def assigned_names(nodes: Sequence[ast.AST]) -> dict[str, None]:
-    """Names that a body binds, in order."""
+def assigned_names(nodes: Sequence[ast.AST], *, augmented: bool = True) -> dict[str, None]:
+    """Names that a body binds, in order; without `augmented` not those that it only updates (`x += 1`)."""
     names: dict[str, None] = {}
     for root in nodes:
+        updated = {id(n.target) for n in _walk_scope(root) if isinstance(n, ast.AugAssign)} if not augmented else set()
         for node in _walk_scope(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in updated:
                 names[node.id] = None
             elif isinstance(node, ast.FunctionDef):
                 names[node.name] = None
@@ -296,9 +313,10 @@ class Header:
     sources: list[Source]
     value: Value
     trips: Length
+    rows: list[tuple[Var, Var, Var]] = field(default_factory=list)  # what a trip reads of an array: row, array, index
 
 
-def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
+def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -> Header:
     match iterable:
         case Iterable("range", args):
             start, stop, step = _range_parts(args)
@@ -306,18 +324,21 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
             return Header([Source(var, Range(start, stop, step))], var, _range_length(start, stop, step))
         case Iterable("enumerate", (inner, start)):
             counted = Var("i", Number("int"))
-            header = header_of(low, inner, node)
-            return Header([Source(counted, Range(start, None)), *header.sources], (counted, header.value), header.trips)
+            header = header_of(low, inner, node, attempt)
+            sources = [Source(counted, Range(start, None)), *header.sources]
+            return Header(sources, (counted, header.value), header.trips, header.rows)
         case Iterable("zip", parts):
-            headers = [header_of(low, p, node) for p in parts]
+            headers = [header_of(low, p, node, attempt) for p in parts]
             trips = headers[0].trips if headers and all(h.trips == headers[0].trips for h in headers) else opaque()
-            return Header([s for h in headers for s in h.sources], tuple(h.value for h in headers), trips)
+            rows = [row for h in headers for row in h.rows]
+            return Header([s for h in headers for s in h.sources], tuple(h.value for h in headers), trips, rows)
         case Iterable("reversed", (inner,)):
-            header = header_of(low, inner, node)
+            header = header_of(low, inner, node, attempt)
             if len(header.sources) != 1:
                 raise low.refuse(KindError, "reversed() takes a sequence", node)
             source = header.sources[0]
-            return Header([Source(source.target, source.iterable, not source.is_reversed)], header.value, header.trips)
+            backwards = Source(source.target, source.iterable, not source.is_reversed)
+            return Header([backwards], header.value, header.trips, header.rows)
         case ListRef() | Var() | Free() | tuple() | DictRef() | Iterable():
             items = expressions.known_items(low, iterable)
             if items is not None:
@@ -326,13 +347,24 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST) -> Header:
             kind = kind_of(atom)
             if isinstance(kind, ListOf):
                 var = Var("item", kind.item)
-                return Header([Source(var, atom)], containers.inner(low, var), kind.length)
-            if isinstance(kind, Array) and kind.dims:
-                var = Var("item", Array(kind.dtype, kind.dims[1:]))
-                return Header([Source(var, atom)], var, kind.dims[0])
-            if isinstance(kind, Array) and kind.dims is None:
-                var = Var("item", Array(kind.dtype, None))
-                return Header([Source(var, atom)], var, opaque())
+                value = containers.inner(low, var)
+                if isinstance(iterable, ListRef):
+                    arrays.item_of_list(low, iterable, value)
+                elif items is not None:
+                    arrays.tie_like(low, var, arrays.arrays_in(low, tuple(items)))
+                return Header([Source(var, low.atom(atom))], value, kind.length)
+            if isinstance(kind, Array) and (kind.dims or kind.dims is None):
+                dims = kind.dims and kind.dims[1:]
+                var = Var("item", Array(kind.dtype, dims))
+                length = kind.dims[0] if kind.dims else opaque()
+                if attempt.indexed and isinstance(atom, Var):
+                    index = Var("i", Number("int"))
+                    stop = Const(length) if isinstance(length, int) else low.builder.apply(ops.LEN, (atom,))
+                    return Header([Source(index, Range(Const(0), stop))], var, length, [(var, atom, index)])
+                if isinstance(atom, Var):
+                    low.rows[var] = attempt
+                    low.rows[arrays.root_of(low, atom)] = attempt
+                return Header([Source(var, low.atom(atom))], var, length)
             if low.builder.parent is not None and (isinstance(kind, Number) or isinstance(kind, Array) and kind.dims == ()):
                 var = Var("item", Number("float"))  # Python raises, if the run gets here
                 return Header([Source(var, atom)], var, opaque())
@@ -381,10 +413,14 @@ class Attempt:
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
         self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
         self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one list after a trip
+        self.indexed = False  # arrays are walked by an index, since the body writes to one of them
+        self.tied: set[tuple[Any, Any]] = set()  # carried arrays, by slot and part, that may be one with another or an outer one
 
 
 def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
     names = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body])
+    rebound = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body], augmented=False)
+    names = {n: None for n in names if n in rebound or not arrays.is_array(low, low.frame.vars.get(n))}
     private = [name for name in names if is_private(name, node, low.frame)]
     names = {name: None for name in names if name not in private}
     can_return = has_jump(node.body, (ast.Return,))
@@ -465,7 +501,7 @@ def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest
 def _lower_once(
     low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt
 ) -> bool | None:
-    outer = low.builder
+    outer, mark, was_indexed = low.builder, Var("", INT).serial, attempt.indexed
     for ref, kind in attempt.demoted.items():
         state = low.store[ref]
         if not is_atom(state):
@@ -473,9 +509,11 @@ def _lower_once(
             display = ListDisplay(tuple(low.operand(v) for v in state))
             low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
             outer.made[low.store[ref]].targets[0].is_users = True
-    header = header_of(low, iterable, node.iter) if isinstance(node, ast.For) else Header([], None, opaque())
-    entry_store = dict(low.store)
-    slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt) for name in names]
+            arrays.held_by_list(low, ref, state)
+    header = header_of(low, iterable, node.iter, attempt) if isinstance(node, ast.For) else Header([], None, opaque())
+    entry_store, entry_ties = dict(low.store), {key: set(others) for key, others in low.ties.items()}
+    elsewhere = arrays.seen_elsewhere(low, names) if low.frame.vars else set()
+    slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt, elsewhere) for name in names]
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
     _know_twins(low, slots, attempt)
     inner = outer.inside()
@@ -483,18 +521,25 @@ def _lower_once(
     broke = next((n for n in names if n.startswith(BROKE)), None)
     low.loops.append(Context({"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low, broke)}))
     head_store = dict(low.store)
+    _tie_carried(low, slots, {(slot.key, i): p for slot in slots for i, p in enumerate(slot.params)}, attempt)
     if isinstance(node, ast.While):
         tree = _while_body(low, node)
     else:
+        for row, array, index in header.rows:
+            stmt = Apply((row,), ops.ITEM, (low.current(array), index), (), low.origin(node))
+            inner.add(stmt)
+            inner.made[row] = stmt
         name_sources(node.target, header.value)
         statements.assign(low, node.target, header.value)
         tree = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
     low.loops.pop()
     low.builder = outer
     ends = statements.leaves(tree)
-    if not _settled(low, slots, ends, attempt, entry_store, head_store):
+    is_stable = _settled(low, slots, ends, attempt, entry_store, head_store, mark)
+    is_stable &= _ties_settled(low, slots, ends, attempt, entry_ties, mark)
+    if not is_stable or attempt.indexed and not was_indexed:
         return None
-    _finish(low, node, header, slots, tree, inner, ends, attempt)
+    _finish(low, node, header, slots, tree, inner, ends, attempt, mark)
     return True
 
 
@@ -547,7 +592,7 @@ def list_hint(low: Lowering, ref: Any) -> str:
     return "items"
 
 
-def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) -> Slot:
+def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, elsewhere: set[Var]) -> Slot:
     """Bind a name at the head of a trip to parameters of the loop."""
     slot = Slot(key, spoken_name(name))
     if key in attempt.poisoned:
@@ -567,11 +612,16 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt) ->
         )
     if key in attempt.grown and isinstance(value, ListRef):
         skeleton, leaves = _LIST_OF_RUN, [_as_run_list(low, value, attempt.grown[key])]
-    slot.skeleton, slot.inits = skeleton, list(leaves)
+    slot.skeleton = skeleton
     slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
     for init, param in zip(leaves, slot.params):
-        if statements.may_be_without_axes(low, init):
+        if arrays.has_no_axes(low, init):
             low.without_axes.add(param)
+        if arrays.is_array(low, init) and isinstance(param, Var):
+            for other in _also_shows(low, init, elsewhere):
+                arrays.tie(low, param, other)
+                attempt.tied.add(((slot.key, slot.params.index(param)), other))
+    slot.inits = [low.current(init) if isinstance(init, Var) else init for init in leaves]
     low.store = entry
     slot.entry = value
     low.frame.vars[name] = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
@@ -607,9 +657,18 @@ def _as_run_list(low: Lowering, ref: ListRef, kind: ListOf) -> Any:
     if is_atom(state):
         return state
     low.hand_over(state, low.store)
+    arrays.held_by_list(low, ref, state)
     display = ListDisplay(tuple(low.operand(v) for v in state))
     kind = ListOf(kind.item, len(state))
     return low.builder.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
+
+
+def _also_shows(low: Lowering, init: Any, elsewhere: set[Var]) -> set[Any]:
+    """What else shows the array that a loop's carried value is at first."""
+    if not isinstance(init, Var):
+        return set()
+    root = arrays.root_of(low, init)
+    return {other for other in (root, *low.ties.get(root, ())) if not isinstance(other, Var) or other in elsewhere}
 
 
 def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
@@ -627,8 +686,18 @@ def _carried_kind(kind: Kind) -> Kind:
 
 
 def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
-    slot = Slot(ref, list_hint(low, ref))
-    state = low.store[ref]
+    slot = Slot(ref, ref.hint if isinstance(ref, Var) else list_hint(low, ref))
+    if ref in attempt.poisoned:
+        reason = Poison(attempt.poisoned[ref])
+        low.store[ref] = reason if isinstance(ref, Var) else (reason,)
+        return slot
+    state = low.store.get(ref, ref)
+    if isinstance(ref, Var):
+        slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
+        slot.params = [Var(ref.hint, ref.kind, ref.is_users)]
+        low.versions[slot.params[0]] = ref
+        low.store[ref] = slot.params[0]
+        return slot
     if is_atom(state):
         slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
         kind = attempt.kinds.get((ref, 0)) or attempt.demoted.get(ref) or kind_of(state)
@@ -651,6 +720,8 @@ def _leaf_count(skeleton: Skeleton) -> int:
 
 
 def _value_at(low: Lowering, slot: Slot, end: Any) -> Value:
+    if isinstance(slot.key, Var):
+        return end.state[1].get(slot.key, slot.key)
     if isinstance(slot.key, (ListRef, DictRef)):
         state = end.state[1][slot.key]
         if is_atom(state):
@@ -660,7 +731,13 @@ def _value_at(low: Lowering, slot: Slot, end: Any) -> Value:
 
 
 def _settled(
-    low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any], head: dict[Any, Any]
+    low: Lowering,
+    slots: list[Slot],
+    ends: list[Any],
+    attempt: Attempt,
+    entry: dict[Any, Any],
+    head: dict[Any, Any],
+    mark: int,
 ) -> bool:
     """Whether the ends of the trip agree with what was assumed at its head; otherwise the assumptions are widened."""
     stable = True
@@ -673,6 +750,15 @@ def _settled(
     # An empty list of unknown items, and every list that the body changes, is carried.
     for end in ends:
         for ref, state in end.state[1].items():
+            if isinstance(ref, Var):
+                stable &= _array_settled(low, slots, ref, state, head, attempt, mark)
+                continue
+            if not is_atom(state) and any(isinstance(part, Poison) for part in state):
+                if ref in entry and ref not in attempt.poisoned:
+                    attempt.poisoned[ref] = next(part.reason for part in state if isinstance(part, Poison))
+                    attempt.mutated.setdefault(ref)
+                    stable = False
+                continue
             if ref not in entry or ref in attempt.mutated and is_atom(state):
                 continue
             if state is not head[ref] and not _same_state(state, head[ref]):
@@ -690,10 +776,11 @@ def _settled(
 def _as_one_value(low: Lowering, end: Any, ref: Any, head: Any) -> None:
     """A list that the loop carries as one value is one at the end of a trip, whatever the trip made of it."""
     state = end.state[1].get(ref) if isinstance(ref, ListRef) else None
-    if not is_atom(head) or state is None or is_atom(state):
+    if not is_atom(head) or state is None or is_atom(state) or any(isinstance(part, Poison) for part in state):
         return
     low.hand_over(state, end.state[1])
-    display = ListDisplay(tuple(operand_of(v, end.state[1]) for v in state))
+    arrays.held_by_list(low, ref, state)
+    display = ListDisplay(tuple(operand_of(_at_end(low, v, end), end.state[1]) for v in state))
     kind = kind_of(display) if state else head.kind
     if not isinstance(kind, ListOf):
         what = "a list that grows in a loop holds values of one kind"
@@ -715,6 +802,68 @@ def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attem
     is_new = not found <= attempt.entangled
     attempt.entangled |= found
     return not is_new
+
+
+def _array_settled(
+    low: Lowering, slots: list[Slot], ref: Var, state: Any, head: dict[Any, Any], attempt: Attempt, mark: int
+) -> bool:
+    """Whether an array from before the loop holds at the end of a trip what the head of the trips said."""
+    if ref.serial >= mark:
+        return True
+    if isinstance(state, Poison):
+        is_known = ref in attempt.poisoned
+        attempt.poisoned[ref] = state.reason
+        attempt.mutated.setdefault(ref)
+        return is_known
+    if state is head.get(ref, ref) or ref in attempt.poisoned:
+        return True
+    is_new = ref not in attempt.mutated
+    attempt.mutated[ref] = None
+    if ref in low.rows and low.rows[ref] is attempt:
+        attempt.indexed = True
+    return not is_new
+
+
+def _ties_settled(
+    low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, set[Any]], mark: int
+) -> bool:
+    """Whether carried arrays are as much apart at the end of each trip as they were at its head."""
+    before = len(attempt.tied)
+
+    def is_outer(other: Any) -> bool:
+        return not isinstance(other, Var) or other.serial < mark
+
+    for end in ends:
+        roots: dict[Any, Var] = {}
+        for slot in slots:
+            if isinstance(slot.key, Var) or slot.key in attempt.poisoned:
+                continue
+            value = _value_at(low, slot, end)
+            if not _is_bound(value) or isinstance(value, Poison):
+                continue
+            for i, leaf in enumerate(flatten(value, end.state[1], lambda r: r not in attempt.mutated)[1]):
+                if arrays.is_array(low, leaf) and isinstance(leaf, Var):
+                    roots[slot.key, i] = arrays.root_of(low, leaf)
+        for place, root in roots.items():
+            ties = low.ties.get(root, set())
+            attempt.tied.update((place, other) for other in (root, *ties) if is_outer(other))
+            for other_place, other in roots.items():
+                if other_place != place and (other is root or other in ties):
+                    attempt.tied.add((place, other_place))
+    grown = any(
+        is_outer(key) and any(is_outer(other) and other not in entry.get(key, ()) for other in others)
+        for key, others in low.ties.items()
+    )
+    return len(attempt.tied) == before and not grown
+
+
+def _tie_carried(low: Lowering, slots: list[Slot], values: dict[Any, Any], attempt: Attempt) -> None:
+    """Tie carried arrays (by slot and part) to what they may share memory with."""
+    for place, other in attempt.tied:
+        value = values.get(place)
+        partner = values.get(other) if isinstance(other, tuple) else other
+        if isinstance(value, Var) and partner is not None:
+            arrays.tie(low, value, partner)
 
 
 def _same_state(a: Any, b: Any) -> bool:
@@ -830,7 +979,15 @@ def _widened(head: Kind, this: Kind, init: Operand) -> Kind | None:
 
 
 def _finish(
-    low: Lowering, node: Any, header: Header, slots: list[Slot], tree: Any, inner: Builder, ends: list[Any], attempt: Attempt
+    low: Lowering,
+    node: Any,
+    header: Header,
+    slots: list[Slot],
+    tree: Any,
+    inner: Builder,
+    ends: list[Any],
+    attempt: Attempt,
+    mark: int,
 ) -> None:
     """Add the Loop, and bind what it carries to its results."""
     used = [s for s in slots if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
@@ -845,6 +1002,12 @@ def _finish(
     )
     for slot, part in zip(used, parts):
         _bind_after(low, slot, part.skeleton, [c.result for c in part.cells], attempt)
+        for param, result in zip(slot.params, (c.result for c in part.cells)):
+            if isinstance(param, Var) and not isinstance(slot.key, Var):
+                for other in low.ties.get(param, ()):
+                    if not isinstance(other, Var) or other.serial < mark:
+                        arrays.tie(low, result, other)
+    _tie_carried(low, slots, {(s.key, i): c.result for s, p in zip(used, parts) for i, c in enumerate(p.cells)}, attempt)
     _know_twins(low, used, attempt)
 
 
@@ -915,10 +1078,26 @@ def _flat_ends(
         if skeleton is None:
             skeleton = found
         if found == skeleton:
-            flat[id(end)] = leaves
+            flat[id(end)] = [_at_end(low, leaf, end) for leaf in leaves]
+            if any(isinstance(leaf, Poison) for leaf in flat[id(end)] or ()):
+                agrees, flat[id(end)] = False, leaves
         else:
             agrees = False
     return flat, skeleton, agrees
+
+
+def _at_end(low: Lowering, leaf: Any, end: Any) -> Any:
+    """What an atom is at the end of a path: of an array, what it then holds."""
+    if not isinstance(leaf, Var) or not low.versions:
+        return leaf
+    builder, store = low.builder, low.store
+    low.builder, low.store = end.builder, end.state[1]
+    try:
+        return low.current(leaf)
+    except KindError as error:
+        return Poison(error.what)
+    finally:
+        low.builder, low.store = builder, store
 
 
 def _is_bound(value: Value) -> bool:
@@ -926,6 +1105,10 @@ def _is_bound(value: Value) -> bool:
 
 
 def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: list[Any], attempt: Attempt) -> None:
+    if isinstance(slot.key, Var):
+        low.store[slot.key] = parts[0]
+        low.versions[parts[0]] = slot.key
+        return
     if isinstance(slot.key, (ListRef, DictRef)):
         assert skeleton is not None
         value = rebuild(skeleton, parts, low.new_list, low.new_dict)

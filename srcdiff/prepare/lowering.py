@@ -17,6 +17,8 @@ from srcdiff.errors import KindError, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
 from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
+from srcdiff.ir.walk import bound_by, map_operand
+from srcdiff.prepare import arrays
 from srcdiff.prepare.values import (
     ATOMS,
     DictRef,
@@ -71,6 +73,9 @@ class Lowering:
     limits: dict[ListRef | DictRef, int] = field(default_factory=dict)  # the maxlen of a deque
     without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
+    versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
+    ties: dict[Any, set[Any]] = field(default_factory=dict)  # handles (and lists) that may share memory, both ways
+    rows: dict[Var, Any] = field(default_factory=dict)  # what a loop takes from an array → the attempt to lower that loop
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places
@@ -88,6 +93,12 @@ class Lowering:
         instead: str | None = None,
     ) -> SrcdiffError:
         return error(what, self.origin(node), why, instead)
+
+    # ------------------------------------------------------------ arrays
+
+    def current(self, var: Var) -> Operand:
+        """What an array holds now; any other value is itself."""
+        return arrays.current(self, var)
 
     # ------------------------------------------------------------ lists and dicts
 
@@ -122,22 +133,31 @@ class Lowering:
                     known[ref] = known[other]
             if other in self.inside:
                 self.inside.add(ref)
+    def contents(self, ref: ListRef) -> State:
+        """What a list contains: its items, or the atom of a list whose length the run decides."""
+        state = self.store[ref]
+        if not is_atom(state):
+            for part in state:
+                if isinstance(part, Poison):
+                    raise self.refuse(KindError, part.reason, instead="put a copy of the array into the list: x.copy().")
+        return state
 
     def items(self, ref: ListRef) -> tuple[Value, ...] | None:
         """What a list contains, where that is known."""
-        state = self.store[ref]
+        state = self.contents(ref)
         return None if is_atom(state) else state
 
     def operand(self, value: Value) -> Operand:
         try:
-            return operand_of(value, self.store)
+            operand = operand_of(value, self.store)
+            return map_operand(operand, self.current) if self.versions else operand
         except TypeError as error:
             raise self.refuse(KindError, f"a value of sort {error} cannot be passed on here") from None
 
     def atom(self, value: Value, *, hint: str = "") -> Any:
         """A value as one atom: a structure is made at run time."""
         if isinstance(value, ATOMS):
-            return value
+            return self.current(value) if isinstance(value, Var) else value
         operand = self.operand(value)
         if isinstance(operand, ATOMS):
             return operand
@@ -205,6 +225,10 @@ class Joiner:
         key = (a, b)
         if key in self.seen:
             return self.seen[key]
+        handles = [x for x in (a, b) if arrays.is_array(self.low, x)]
+        a, b = self.current(self.then, a), self.current(self.orelse, b)
+        if isinstance(a, Poison) or isinstance(b, Poison):
+            return a if isinstance(a, Poison) else b
         is_free = [isinstance(x, Const) and x.value is UNBOUND for x in (a, b)]
         kind: Kind | None = kind_of(b) if is_free[0] else kind_of(a) if is_free[1] else join(kind_of(a), kind_of(b))
         if kind is None or isinstance(a, Ref) or isinstance(b, Ref):
@@ -214,11 +238,39 @@ class Joiner:
             self.low.unsure.add(result)
         if a in self.low.without_axes or b in self.low.without_axes:
             self.low.without_axes.add(result)
+        arrays.tie_like(self.low, result, handles)
         self.results.append(result)
         self.yields[0].append(a)
         self.yields[1].append(b)
         self.seen[key] = result
         return result
+
+    def current(self, arm: Arm, atom: Any) -> Any:
+        """What an atom is at the end of an arm: of an array, what it then holds."""
+        if not isinstance(atom, Var) or not self.low.versions:
+            return atom
+        builder, store = self.low.builder, self.low.store
+        self.low.builder, self.low.store = arm.builder, arm.state[1]
+        try:
+            return self.low.current(atom)
+        except KindError as error:
+            return Poison(error.what)
+        finally:
+            self.low.builder, self.low.store = builder, store
+
+    def versions(self, handle: Var) -> State:
+        """What an array holds after the If: the version of the arm that was run."""
+        a, b = (arm.state[1].get(handle, handle) for arm in (self.then, self.orelse))
+        if a is b or isinstance(a, Poison) or isinstance(b, Poison):
+            return a if isinstance(a, Poison) or a is b else b
+        key = (a, b)
+        if key not in self.seen:
+            self.seen[key] = Var(handle.hint, handle.kind, handle.is_users)
+            self.results.append(self.seen[key])
+            self.yields[0].append(a)
+            self.yields[1].append(b)
+        self.low.versions[self.seen[key]] = handle
+        return self.seen[key]
 
     def values(self, a: Value, b: Value, hint: str, is_users: bool) -> Value:
         if a is b:
@@ -384,7 +436,12 @@ def join_arms(
         a, b = then.state[0].get(name, unbound), orelse.state[0].get(name, unbound)
         names[name] = joiner.values(a, b, spoken_name(name), not name.startswith("<"))
     store: Store = {}
+    made_inside = [{v for s in arm.builder.stmts for v in bound_by(s)} for arm in (then, orelse)]
     for ref in {**then.state[1], **orelse.state[1]}:
+        if isinstance(ref, Var):
+            if not any(ref in inside for inside in made_inside):
+                store[ref] = joiner.versions(ref)
+            continue
         if ref not in then.state[1] or ref not in orelse.state[1]:
             store[ref] = then.state[1].get(ref, orelse.state[1].get(ref))
             continue
@@ -407,6 +464,9 @@ def join_arms(
 def _join_state(joiner: Joiner, ref: ListRef | DictRef, a: State, b: State) -> State:
     if a is b:
         return a
+    for state in (a, b):
+        if not is_atom(state) and any(isinstance(part, Poison) for part in state):
+            return state
     if isinstance(ref, ListRef):
         if not is_atom(a) and not is_atom(b) and len(a) == len(b):
             return tuple(joiner.values(x, y, "item", False) for x, y in zip(a, b))

@@ -14,7 +14,7 @@ from typing import Any
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
 from srcdiff.ir.nodes import Const, Operand, Parameter, Ref, Stmt, Var
-from srcdiff.prepare import expressions, statements
+from srcdiff.prepare import arrays, expressions, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
@@ -52,6 +52,14 @@ class Primal:
 def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     """Lower a function for arguments of these structures."""
     chapters.load()
+    try:
+        return _prepare(source, structures, keeps_apart=False)
+    except arrays.WrittenTwice:
+        return _prepare(source, structures, keeps_apart=True)
+
+
+def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_apart: bool) -> Primal:
+    """`keeps_apart`: two expressions that give equal arrays give two arrays, since one of them is written to."""
     fn = source.node
     if isinstance(fn, ast.AsyncFunctionDef):
         raise SyntaxNotAccepted("an async function is not accepted", source.origin(fn))
@@ -60,6 +68,7 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     frame.node = fn  # type: ignore[attr-defined]
     low = Lowering(frame, builder, serial=itertools.count())
     low.root_source = source
+    builder.current, builder.merged, builder.keeps_apart = low.current, set(), keeps_apart
     params: list[Parameter] = []
     values: dict[str, Value] = {}
     for name, style, default in parameters(source):
@@ -77,6 +86,7 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     else:
         tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
         result = statements.settle(low, tree, builder).value
+    result = arrays.settled(low, result)
     return Primal(
         source,
         source.name,

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Number, is_scalar
+from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import UNBOUND, Const, Origin, Var
-from srcdiff.prepare import containers, expressions, loops, objects, writes
+from srcdiff.prepare import arrays, containers, expressions, loops, objects, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
-from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom
+from srcdiff.prepare.values import DictRef, ListRef, Value, is_atom
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import is_basic_index, kind_of
-from srcdiff.rules.registry import rule_for
+from srcdiff.rules.inference import kind_of
 
 
 @dataclass(eq=False)
@@ -268,21 +267,35 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
                 containers.update_item(low, owner, index, node, lambda item: _updated(low, item, operator, node))
                 return
             item = expressions.subscript(low, owner, index, node.target)
-            write_item(low, owner, index, _updated(low, item, operator, node), node.target)
+            updated = _updated(low, item, operator, node)
+            if updated is not item:
+                write_item(low, owner, index, updated, node.target)
             return
         case ast.Attribute(value, name):
             owner = expressions.lower(low, value)
             held = expressions.attribute(low, owner, name, node.target)
-            objects.write_attribute(low, owner, name, _updated(low, held, operator, node), node.target)
+            updated = _updated(low, held, operator, node)
+            if updated is not held:
+                objects.write_attribute(low, owner, name, updated, node.target)
             return
     current = expressions.lower(low, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     operand = expressions.lower(low, node.value)
     if _changes_in_place(low, current, operand, node):
         return
-    result = expressions.binary(low, type(node.op).__name__, current, operand, node)
     kind = kind_of(current) if is_atom(current) else None
-    if isinstance(kind, Array) and (not is_scalar(kind) or may_be_without_axes(low, current)):
-        _check_unshared(low, node, current, result)
+    has_rank = isinstance(kind, Array) and kind.dims is not None
+    if has_rank and arrays.is_array(low, current):
+        writes.augmented(low, current, operator, operand, node)
+        return
+    result = expressions.binary(low, operator, current, operand, node)
+    if isinstance(kind, Array) and not has_rank:
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"`{node.target.id}` is an array on one path and a number on another, and is updated in place",
+            node,
+            why="An update in place changes every name and view of an array, and none of a number.",
+            instead=f"write `{node.target.id} = {node.target.id} {writes.SYMBOL.get(operator, '+')} …`.",
+        )
     bind_name(low, node.target.id, result)
 
 
@@ -306,83 +319,7 @@ def _updated(low: Lowering, current: Value, operator: str, node: ast.AugAssign) 
     operand = expressions.lower(low, node.value)
     if _changes_in_place(low, current, operand, node):
         return current
-    if is_atom(current) and isinstance(kind_of(current), Array) and not is_scalar(kind_of(current)):
-        raise low.refuse(
-            SyntaxNotAccepted,
-            "an array that a container or an object holds is updated in place",
-            node,
-            why="An update in place changes every name and view of the array.",
-            instead=f"write `… = … {_SYMBOL.get(operator, '+')} …`.",
-        )
+    if arrays.is_array(low, current):
+        writes.augmented(low, current, operator, operand, node)
+        return current
     return expressions.binary(low, operator, current, operand, node)
-
-
-def may_be_without_axes(low: Lowering, current: Value) -> bool:
-    """Whether a scalar may be an array without axes, which can be written to: `x[..., 0]`, `np.reshape(x, ())`."""
-    if current in low.without_axes:
-        return True
-    stmt = low.builder.made.get(current) if isinstance(current, Var) and current.kind != Number("float") else None
-    if stmt is None or not is_scalar(stmt.targets[0].kind):
-        return False
-    if stmt.op is ops.ITEM:
-        parts = stmt.args[1] if isinstance(stmt.args[1], tuple) else (stmt.args[1],)
-        return any(isinstance(p, Const) and p.value is Ellipsis for p in parts)
-    return stmt.op is ops.TRANSPOSE or (stmt.op.style == "call" and _may_view(stmt.op.fn))
-
-
-def _check_unshared(low: Lowering, node: ast.AugAssign, current: Value, result: Value) -> None:
-    """`y += e` on an array writes into it: the same as `y = y + e` only where nothing else sees that array."""
-    name = node.target.id  # type: ignore[union-attr]
-    stmt = low.builder.made.get(current) if isinstance(current, Var) else None
-    is_fresh = stmt is not None and (
-        stmt.op.style in ("binary", "unary")
-        or stmt.op is ops.ARRAY_COPY
-        or (stmt.op.style == "call" and not _may_view(stmt.op.fn))
-    )
-    elsewhere = [n for n, v in low.frame.vars.items() if n != name and _mentions(v, current)]
-    held = any(_mentions(v, current) for v in low.store.values())
-    viewed = any(
-        current in s.args
-        and (
-            s.op in (ops.TRANSPOSE,)
-            or (s.op is ops.ITEM and is_basic_index(s.args[1]))
-            or (s.op.style == "call" and _may_view(s.op.fn))
-        )
-        for s in low.builder.made.values()
-    )
-    same_kind = isinstance(kind_of(result), Array) and kind_of(result).dtype == kind_of(current).dtype  # type: ignore[union-attr]
-    if (
-        not is_fresh
-        or elsewhere
-        or held
-        or viewed
-        or not same_kind
-        or low.frame.outer is not None
-        or low.depth > 0
-        and stmt is None
-    ):
-        raise low.refuse(
-            SyntaxNotAccepted,
-            f"`{name}` is updated in place while another name may see the same array",
-            node,
-            why="An update in place changes every name and view of the array.",
-            instead=f"write `{name} = {name} {_SYMBOL.get(type(node.op).__name__, '+')} …`.",
-        )
-
-
-_SYMBOL = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "MatMult": "@", "Mod": "%", "FloorDiv": "//"}
-
-
-def _may_view(fn: object) -> bool:
-    rule = rule_for(fn)
-    return rule is None or rule.is_view
-
-
-def _mentions(value: Value, atom: Value) -> bool:
-    match value:
-        case tuple():
-            return any(_mentions(v, atom) for v in value)
-        case Record():
-            return any(_mentions(v, atom) for v in value.values)
-        case _:
-            return value is atom

@@ -104,7 +104,8 @@ Value = Any
 
 ATOMS = (Var, Const, Free, Ref)
 State = Any
-Store = dict[ListRef | DictRef, State]
+Store = dict[Any, State]
+"""What lists and dicts contain, and what arrays that were written to hold now."""
 
 
 def refs_in(value: Value) -> Iterator[ListRef | DictRef]:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,13 +54,14 @@ def check(
     """
     kwargs = dict(kwargs or {})
     names = _parameter_names(primal, len(args))
+    written, primal = primal, _on_copies(primal)
     rng = np.random.default_rng(0)
     value = primal(*args, **kwargs)
     y_bar = _like(value, lambda leaf: np.ones_like(leaf) if _is_scalar(value) else _direction(rng, leaf), others=None)
     gradients: Sequence[Any] = ()
     if vjp is not None:
         again, pullback = vjp(*args, **kwargs)
-        _same_value(primal, again, value)
+        _same_value(written, again, value)
         gradients = pullback(y_bar)
     for position, argnum in enumerate(argnums):
         places = [(path, leaf) for path, leaf in _leaves(args[argnum], names[argnum]) if _is_real(leaf)]
@@ -70,7 +72,7 @@ def check(
             expected, rounding = _central_difference(primal, args, kwargs, argnum, path, names, direction, step, y_bar)
             tolerance = max(_tolerance(leaf), *map(_tolerance, (y for _, y in _leaves(y_bar, "y"))))
             allowed = (tolerance if atol is None else atol) + (tolerance if rtol is None else rtol) * abs(expected) + rounding
-            where = f"the gradient of `{_name(primal)}` by `{path}`"
+            where = f"the gradient of `{_name(written)}` by `{path}`"
             if vjp is not None:
                 if path not in by_path or by_path[path] is None:
                     raise AssertionError(f"{where} is missing")
@@ -82,6 +84,22 @@ def check(
                 tangents[argnum] = _replaced(args[argnum], names[argnum], path, direction, zero_elsewhere=True)
                 _, y_dot = jvp(args, tangents, **kwargs)
                 _compare(where, "forward mode", _inner(y_bar, y_dot), expected, allowed)
+
+
+def _on_copies(primal: Callable[..., Any]) -> Callable[..., Any]:
+    """The function called with copies of its arguments, which it may write to."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return primal(*map(_copied, args), **{name: _copied(value) for name, value in kwargs.items()})
+
+    return called
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except TypeError:  # a module, a lock
+        return value
 
 
 def _central_difference(

@@ -5,13 +5,15 @@ b.apply(ADD, (x, y))      the Var of `x + y`, the same Var when asked again in t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Kind, ListOf
+from srcdiff.ir.kinds import Array, Kind, ListOf
 from srcdiff.ir.nodes import Apply, Atom, Block, Const, End, Op, Operand, Origin, Stmt, Var
-from srcdiff.rules.inference import infer
+from srcdiff.ir.walk import map_operand, map_operands
+from srcdiff.rules.inference import infer, is_basic_index
+from srcdiff.rules.registry import rule_for
 
 _VERSIONS = frozenset(
     ["copy", "index_add", "index_set", "scatter_add", "append", "pop", "insert", "assert", "effect", "unpack", "format"]
@@ -30,6 +32,11 @@ class Builder:
         self.made: dict[Var, Apply] = {} if parent is None else parent.made
         self.transposed: dict[Var, Atom] = {} if parent is None else parent.transposed
         self.origin: Origin | None = None if parent is None else parent.origin
+        # While a function is lowered: what an array that was written to holds now (`Lowering.current`), and the arrays that
+        # two expressions of the user's gave, which are two objects where one of them is written to.
+        self.current: Callable[[Var], Operand] | None = None if parent is None else parent.current
+        self.merged: set[Var] | None = None if parent is None else parent.merged
+        self.keeps_apart: bool = False if parent is None else parent.keeps_apart
 
     def inside(self) -> Builder:
         return Builder(self)
@@ -80,11 +87,14 @@ class Builder:
         hint: str = "",
         kind: Kind | tuple[Kind, ...] | None = None,
     ) -> tuple[Var, ...]:
+        if self.current is not None:
+            args = map_operands(args, self.current)
+            kwargs = tuple((name, map_operand(value, self.current)) for name, value in kwargs)
         key = (op, args, kwargs)
         is_shared = _is_shared(op, args)
         if is_shared:
             found = self.find(key)
-            if found is not None:
+            if found is not None and not (self.merged is not None and self._is_apart(found)):
                 return found
         kinds = infer(op, args, kwargs) if kind is None else kind
         if not isinstance(kinds, tuple):
@@ -100,13 +110,19 @@ class Builder:
             self.known[key] = targets
         return targets
 
+    def _is_apart(self, found: tuple[Var, ...]) -> bool:
+        """Whether two expressions of the user's give two arrays; notes that they count as one where it does not matter."""
+        assert self.merged is not None
+        arrays = [v for v in found if isinstance(v.kind, Array) and v.kind.dims != () and not is_view(self.made[v])]
+        if arrays and not self.keeps_apart:
+            self.merged.update(arrays)
+        return bool(arrays) and self.keeps_apart
+
     def item(self, value: Operand, index: Operand, *, hint: str = "") -> Var:
         return self.apply(ops.ITEM, (value, index), hint=hint)
 
     def length(self, value: Atom, axis: int) -> Operand:
         """`value.shape[axis]`, or the number where it is known."""
-        from srcdiff.ir.kinds import Array
-
         kind = value.kind
         if isinstance(kind, Array) and kind.dims is not None and isinstance(kind.dims[axis], int):
             return Const(kind.dims[axis])
@@ -117,6 +133,17 @@ class Builder:
 def _is_shared(op: Op, args: tuple[Operand, ...]) -> bool:
     """Whether a second value of the same primitive and operands is the first one."""
     return op.style not in _VERSIONS and not op.has_effect and not (op is ops.DISPLAY and not isinstance(args[0], tuple))
+
+
+def is_view(stmt: Apply) -> bool:
+    """Whether the result may show the memory of an argument."""
+    op = stmt.op
+    if op is ops.ITEM:
+        return is_basic_index(stmt.args[1])
+    if op.style == "call":
+        rule = rule_for(op.fn)
+        return rule is None or rule.is_view
+    return op.style not in ("binary", "unary") and op not in (ops.ARRAY_COPY, ops.ASTYPE)
 
 
 _HINTS: dict[str, str] = {

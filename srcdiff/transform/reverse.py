@@ -53,6 +53,7 @@ from srcdiff.rules.staging import (
 )
 from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
+from srcdiff.transform.writes import reverse_write
 
 
 class Reverser:
@@ -131,6 +132,8 @@ class Reverser:
                 self.give(adjoints, args[0], value, b)
             case "append" | "insert" | "pop" | "index_set" | "index_add" if isinstance(stmt.targets[0].kind, ListOf):
                 lists.reverse(stmt, staged, self.give, adjoints, b)
+            case "index_set" | "index_add" | "scatter_add" if first is not None:
+                reverse_write(self, stmt, first, adjoints, b)
             case _:
                 raise NoRule(f"no derivative rule for `{op.text or op.key}`")
 
@@ -161,6 +164,10 @@ class Reverser:
                 self.give(adjoints, source[i], part, b)
             elif stmt.op is ops.ITEM and isinstance(source, Var):
                 raise KindError("the derivative of a tuple in a list is not accepted", instead="keep a list for each part.")
+
+    def is_unique(self, index: Operand, base: Var) -> bool:
+        """Whether an index certainly names each place of `base` at most once."""
+        return _is_unique(index, base, self)
 
     def _item(self, base: Operand, index: Operand, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
         if isinstance(base, Var) and base in self.active:

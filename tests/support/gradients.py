@@ -41,7 +41,7 @@ def check_gradient(
 
     gradient = _without_aux(grad(*args, **kwargs), has_aux)
     head, beside = value_and_grad(*args, **kwargs)
-    assert same(head, f(*args, **kwargs), rtol=1e-12), "the value is not the primal's"
+    assert same(head, f(*copy.deepcopy(args), **copy.deepcopy(kwargs)), rtol=1e-12), "the value is not the primal's"
     assert same(gradient, beside, rtol=1e-9), "value_and_grad has another gradient"
     assert same(gradient, _without_aux(grad(*args, **kwargs), has_aux)), "a second call gives another gradient"
     assert same(gradient, _without_aux(grad.compile(*args, **kwargs)(*args, **kwargs), has_aux)), "compile has another gradient"
