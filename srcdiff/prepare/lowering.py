@@ -133,6 +133,7 @@ class Lowering:
                     known[ref] = known[other]
             if other in self.inside:
                 self.inside.add(ref)
+
     def contents(self, ref: ListRef) -> State:
         """What a list contains: its items, or the atom of a list whose length the run decides."""
         state = self.store[ref]
