@@ -255,6 +255,9 @@ def _isinstance(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Val
     types = tuple(c.value for c in wanted if isinstance(c, Ref))
     kind = kind_of(value) if is_atom(value) else None
     if isinstance(kind, Array) and kind.dims == () and len(types) == len(wanted):  # a scalar of NumPy's, or an array without axes
+        answers = {issubclass(cls, types) for cls in (np.dtype(kind.dtype).type, np.ndarray)}
+        if len(answers) == 1:
+            return Const(answers.pop())
         asked = tuple(Ref(t, t.__name__) for t in types)
         return low.builder.apply(ops.call_op(isinstance, "isinstance"), (value, asked if len(asked) > 1 else asked[0]), kind=BOOL)
     sample = _class_of(low, value)
@@ -533,6 +536,12 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
         kind = kind_of(owner)
         if isinstance(kind, (Number, Array, Unknown)):
             return _array_method(low, owner, name, args, kwargs, node)
+        if isinstance(owner, Const) and isinstance(owner.value, str) and all(isinstance(a, Const) for a in args) and not kwargs:
+            folded = getattr(owner.value, name)(*(a.value for a in args))
+            if folded is None or isinstance(folded, (str, bool, int)):
+                return Const(folded)
+            if isinstance(folded, list):
+                return low.new_list(tuple(Const(v) for v in folded))
         if isinstance(kind, Opaque) and kind.type == "str":
             op = Op(f"str.{name}", "method", name)
             return low.builder.apply(op, (owner, *(low.operand(a) for a in args)), kind=Opaque("str"))

@@ -21,7 +21,7 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import arrays, builtin_calls, containers, expressions, loops, statements, writes
+from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, statements, writes
 from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
@@ -188,7 +188,8 @@ def _inline(
     frame = Frame(
         source, bind_arguments(low, fn.args, args, kwargs, defaults, name, node), outer, function_locals(fn), low.frame.depth + 1
     )
-    frame.node, frame.caller = fn, low.frame  # type: ignore[attr-defined]
+    frame.node, frame.caller = fn, low.frame
+    cells.open_cells(low, frame, fn)
     caller, caller_loops, origin = low.frame, low.loops, low.builder.origin
     low.frame, low.loops = frame, []
     builder = low.builder
@@ -216,9 +217,9 @@ def _inline(
 
 def _is_active(frame: Any, fn: ast.AST) -> bool:
     while frame is not None:
-        if getattr(frame, "node", None) is fn:
+        if frame.node is fn:
             return True
-        frame = getattr(frame, "caller", None)
+        frame = frame.caller
     return False
 
 
@@ -229,7 +230,7 @@ def function_locals(fn: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
     names |= {p.arg for p in (a.vararg, a.kwarg) if p is not None}
     if isinstance(fn, ast.FunctionDef):
-        names |= set(loops.assigned_names(fn.body))
+        names |= set(loops.assigned_names(fn.body)) - frozenset().union(*cells.declared(fn))
     return frozenset(names)
 
 

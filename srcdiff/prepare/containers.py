@@ -76,7 +76,7 @@ def _is_held(low: Lowering, ref: ListRef | DictRef, other: ListRef | DictRef) ->
         seen.add(id(frame))
         if any(ref in refs_in(v) for v in frame.vars.values()):
             return True
-        todo += [frame.outer, getattr(frame, "caller", None)]
+        todo += [frame.outer, frame.caller]
     return any(ref in refs_in(state) for key, state in low.store.items() if key is not other)
 
 

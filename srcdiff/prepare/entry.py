@@ -285,6 +285,8 @@ def open_global(
     low: Lowering, value: Any, name: str, source: FunctionSource, *, is_cell: bool, owner: Ref | None = None
 ) -> Value:
     """A global, a cell or a module's attribute: functions and modules are known, numbers and arrays are read when it runs."""
+    if name == "TYPE_CHECKING" and value is False:
+        return Const(False)
     if (
         (callable(value) and not is_instance(value))
         or isinstance(value, (types.ModuleType, np.dtype))

@@ -17,7 +17,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown
+from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
 from srcdiff.prepare import arrays, calls, containers, loops, statements
 from srcdiff.prepare.entry import open_global, read_attribute
@@ -76,10 +76,30 @@ def _lower(low: Lowering, node: ast.expr) -> Value:
             return closure(low, node, "lambda")
         case ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
             return _comprehension(low, node)
+        case ast.NamedExpr(target, value):
+            bound = lower(low, value)
+            statements.bind_name(low, target.id, bound)
+            return bound
+        case ast.Set(parts):
+            return _set(low, parts, node)
         case ast.JoinedStr():
             return _format(low, node)
         case _:
             raise low.refuse(SyntaxNotAccepted, f"`{type(node).__name__}` is not accepted", node)
+
+
+def _set(low: Lowering, parts: list[ast.expr], node: ast.AST) -> Value:
+    """A set of what is known when compiling, each once."""
+    keys = [containers.key_of(v) for v in _spread(low, parts)]
+    if containers.MISSING in keys:
+        raise low.refuse(
+            KindError,
+            "a set holds values that only the run knows",
+            node,
+            why="A set of numbers keeps one of two equal ones, so its elements have no adjoints of their own.",
+            instead="use a list or a tuple.",
+        )
+    return Iterable("set", tuple(containers.key_value(k) for k in dict.fromkeys(keys)))
 
 
 def _spread(low: Lowering, parts: list[ast.expr]) -> list[Value]:
@@ -99,8 +119,8 @@ def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
     """The value of a name: of this call, of the functions around it, a cell, a global, a builtin."""
     frame: Any = low.frame
     while frame is not None:
-        if name in frame.vars:
-            value = frame.vars[name]
+        if name in frame.vars or name in frame.cells:
+            value = frame.vars[name] if name in frame.vars else low.store[frame.cells[name]][0]
             if isinstance(value, Poison):
                 raise low.refuse(KindError, value.reason, node, instead="give it one kind on every path.")
             if isinstance(value, Const) and value.value is UNBOUND:
@@ -175,13 +195,15 @@ def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Val
         constant = _fold(op, a, b)
         if constant is not None:
             return constant
+    if op in (ops.IN, ops.NOT_IN) and isinstance(b, Iterable):
+        b = tuple(items) if (items := known_items(low, b)) is not None else b
     a, b = _dispatching(low, a, op, b, node)
     a, b = low.atom(a), low.atom(b)
     if any(isinstance(kind_of(x), Opaque) for x in (a, b)):
         if op.text == "%" and kind_of(a) == Opaque("str"):
             return low.builder.apply(op, (a, b), kind=Opaque("str"))
         bad = a if isinstance(kind_of(a), Opaque) else b
-        if op in (ops.EQ, ops.NE) and isinstance(bad, Const) and isinstance(kind_of(b if bad is a else a), Number):
+        if op in (ops.EQ, ops.NE) and isinstance(bad, Const) and is_scalar(kind_of(b if bad is a else a)):
             return Const(op is ops.NE)
         raise low.refuse(KindError, f"`{op.text}` is given a value that is neither number nor array ({_spoken(bad)})", node)
     return low.builder.apply(op, (a, b))
@@ -322,6 +344,15 @@ def lower_unary(low: Lowering, symbol: str, value: Value, node: ast.AST) -> Valu
 
 
 def _compare(low: Lowering, node: ast.Compare) -> Value:
+    for later in node.comparators[1:]:
+        if any(isinstance(n, ast.NamedExpr) for n in ast.walk(later)):
+            raise low.refuse(
+                SyntaxNotAccepted,
+                "an assignment expression (:=) in a chain of comparisons is not accepted",
+                later,
+                why="It binds its name only where the comparison before it holds.",
+                instead="assign in a statement of its own before.",
+            )
     left = lower(low, node.left)
     result: Value = None
     for op, right_node in zip(node.ops, node.comparators):
@@ -352,7 +383,8 @@ def _bool(low: Lowering, is_and: bool, nodes: list[ast.expr], node: ast.AST) -> 
     second.value = _bool(low, is_and, nodes[1:], node)
     second.state = low.snapshot()
     low.builder = outer
-    is_plain = all(_is_boolean(v) for v in (cond, second.value))
+    binds = any(before[0].get(n) is not v for n, v in second.state[0].items())  # by an assignment expression
+    is_plain = all(_is_boolean(v) for v in (cond, second.value)) and not binds
     if is_plain and all(_is_harmless(s) for s in second.builder.stmts):
         for stmt in second.builder.stmts:
             low.builder.add(stmt)
@@ -499,6 +531,9 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             return _sequence_item(low, owner.values, index, node, lambda part: part)
     if not is_atom(owner):
         raise low.refuse(KindError, "this value cannot be indexed", node)
+    if isinstance(owner, Const) and isinstance(owner.value, str):
+        part = _sequence_item(low, tuple(known_items(low, owner) or ()), index, node, lambda items: items)
+        return Const("".join(c.value for c in part)) if isinstance(part, tuple) else part
     kind = kind_of(owner)
     if kind == Opaque("tuple") and kind_of(low.atom(index)) == Number("int"):
         return low.builder.apply(ops.ITEM, (owner, low.atom(index)), kind=Number("int"), hint="n")  # of a shape
@@ -559,6 +594,8 @@ def opened(low: Lowering, atom: Any) -> Value:
 def known_items(low: Lowering, value: Value) -> list[Value] | None:
     """The items of an iterable, where they are known when compiling."""
     match value:
+        case Const(str() as text):
+            return [Const(c) for c in text]
         case tuple():
             return list(value)
         case Record() if issubclass(value.cls, tuple):

@@ -35,7 +35,7 @@ from srcdiff.ir.nodes import (
     Source,
     Var,
 )
-from srcdiff.prepare import arrays, containers, expressions, statements
+from srcdiff.prepare import arrays, cells, containers, expressions, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -116,6 +116,10 @@ def assigned_names(nodes: Sequence[ast.AST], *, augmented: bool = True) -> dict[
                 names[node.id] = None
             elif isinstance(node, ast.FunctionDef):
                 names[node.name] = None
+            elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+                names[node.name] = None
+            elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+                names[node.rest] = None
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 for alias in node.names:
                     names[(alias.asname or alias.name).split(".")[0]] = None
@@ -124,8 +128,8 @@ def assigned_names(nodes: Sequence[ast.AST], *, augmented: bool = True) -> dict[
 
 def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
     """Whether a name lives within one trip: no trip reads it before binding it, and nothing outside the loop reads it."""
-    fn = getattr(frame, "node", None)
-    if fn is None:
+    fn = frame.node
+    if fn is None or name in _bound_in_expressions(fn):
         return False
     # What a loop runs over is read before its trips: inside an outer loop, after those of the last time.
     head = loop.test if isinstance(loop, ast.While) else loop.target
@@ -136,6 +140,14 @@ def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
     test = [ast.Expr(loop.test)] if isinstance(loop, ast.While) else []
     is_bound = isinstance(loop, ast.For) and name in assigned_names([loop.target])
     return not _reads_unbound([*test, *loop.body], name, is_bound)[0]
+
+
+@functools.lru_cache(maxsize=512)
+def _bound_in_expressions(fn: ast.AST) -> frozenset[str]:
+    """Names that a part of an expression or a pattern binds, perhaps in one of its branches only."""
+    nodes = list(ast.walk(fn))
+    named = {n.target.id for n in nodes if isinstance(n, ast.NamedExpr)}
+    return frozenset(named | set(assigned_names([n for n in nodes if isinstance(n, ast.Match)])))
 
 
 @functools.lru_cache(maxsize=512)
@@ -192,7 +204,12 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
     yield node
-    if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.SetComp)):
+    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+        return
+    if isinstance(node, (ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.SetComp)):
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.NamedExpr):  # it binds a name of the function's
+                yield inner.target
         return
     for child in ast.iter_child_nodes(node):
         yield from _walk_scope(child)
@@ -418,9 +435,10 @@ class Attempt:
 
 
 def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
-    names = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body])
-    rebound = assigned_names([*([node.target] if isinstance(node, ast.For) else []), *node.body], augmented=False)
+    parts = [node.target if isinstance(node, ast.For) else node.test, *node.body]
+    names, rebound = assigned_names(parts), assigned_names(parts, augmented=False)
     names = {n: None for n in names if n in rebound or not arrays.is_array(low, low.frame.vars.get(n))}
+    names = {n: None for n in names if cells.cell_of(low.frame, n) is None}
     private = [name for name in names if is_private(name, node, low.frame)]
     names = {name: None for name in names if name not in private}
     can_return = has_jump(node.body, (ast.Return,))
@@ -586,6 +604,8 @@ def _while_body(low: Lowering, node: ast.While) -> Any:
 
 
 def list_hint(low: Lowering, ref: Any) -> str:
+    if ref in low.cell_names:
+        return low.cell_names[ref]
     for name, value in low.frame.vars.items():
         if value is ref or value == ref:
             return spoken_name(name)
@@ -709,7 +729,7 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
     pairs = state if isinstance(ref, ListRef) else tuple(v for _, v in state)
     skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
     slot.skeleton, slot.inits = skeleton, list(leaves)
-    slot.params = [_param(slot, i, init, attempt, False) for i, init in enumerate(leaves)]
+    slot.params = [_param(slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
     values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
     low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))
     return slot

@@ -50,6 +50,9 @@ class Frame:
     outer: Frame | None = None
     locals: frozenset[str] = frozenset()
     depth: int = 0
+    cells: dict[str, ListRef] = field(default_factory=dict)  # names that functions within write to
+    node: ast.AST | None = None  # the function
+    caller: Frame | None = None
 
 
 @dataclass(eq=False)
@@ -70,6 +73,7 @@ class Lowering:
     twins: dict[ListRef | DictRef, set[ListRef | DictRef]] = field(default_factory=dict)  # that may be the same object
     classes: dict[ListRef | DictRef, type] = field(default_factory=dict)  # of those that are no plain list or dict
     factories: dict[ListRef | DictRef, Value] = field(default_factory=dict)  # what a defaultdict makes
+    cell_names: dict[ListRef, str] = field(default_factory=dict)
     limits: dict[ListRef | DictRef, int] = field(default_factory=dict)  # the maxlen of a deque
     without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
@@ -470,7 +474,8 @@ def _join_state(joiner: Joiner, ref: ListRef | DictRef, a: State, b: State) -> S
             return state
     if isinstance(ref, ListRef):
         if not is_atom(a) and not is_atom(b) and len(a) == len(b):
-            return tuple(joiner.values(x, y, "item", False) for x, y in zip(a, b))
+            name = joiner.low.cell_names.get(ref)
+            return tuple(joiner.values(x, y, name or "item", name is not None) for x, y in zip(a, b))
         state = joiner.state_of(a, b, "items")
         return state if state is not None else (Poison("a list holds values of other kinds on each path"),)
     keys = [k for k, _ in a]

@@ -14,7 +14,7 @@ from typing import Any
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
 from srcdiff.ir.nodes import Const, Operand, Parameter, Ref, Stmt, Var
-from srcdiff.prepare import arrays, expressions, statements
+from srcdiff.prepare import arrays, cells, expressions, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
@@ -65,7 +65,7 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
         raise SyntaxNotAccepted("an async function is not accepted", source.origin(fn))
     builder = Builder()
     frame = Frame(source, locals=function_locals(fn))
-    frame.node = fn  # type: ignore[attr-defined]
+    frame.node = fn
     low = Lowering(frame, builder, serial=itertools.count())
     low.root_source = source
     builder.current, builder.merged, builder.keeps_apart = low.current, set(), keeps_apart
@@ -78,6 +78,7 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
         params.append(Parameter(name, var, style, default))
         values[name] = open_structure(low, s, var, name)
     frame.vars = dict(values)
+    cells.open_cells(low, frame, fn)
     entry_lists = dict(low.store)
     low.foreign.clear()  # what the function changes of its arguments is a view of its own
     if isinstance(fn, ast.Lambda):

@@ -16,7 +16,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import UNBOUND, Const, Origin, Var
-from srcdiff.prepare import arrays, containers, expressions, loops, objects, writes
+from srcdiff.prepare import arrays, cells, containers, expressions, loops, objects, patterns, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, ListRef, Value, is_atom
 from srcdiff.rules.builder import Builder
@@ -85,6 +85,10 @@ def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tr
                 tree = loops.lower_loop(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
                 if tree is not None:
                     return tree  # type: ignore[no-any-return]
+            case ast.Match():
+                tree = patterns.lower_match(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
+                if tree is not None:
+                    return tree
             case ast.Return():
                 value = Const(None) if node.value is None else expressions.lower(low, node.value)
                 return loops.jump(low, "return", value)  # type: ignore[no-any-return]
@@ -108,24 +112,29 @@ def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continua
         lower_stmts(low, chosen, lambda: leaf(low, "fall"))
         return None
     cond = _condition(low, cond, node.test)
-    origin = low.origin(node)
-    before = low.snapshot()
-    outer = low.builder
-    jumps = loops.has_jump([node])
+    if loops.has_jump([node]):
+        return fork(
+            low, cond, lambda: lower_stmts(low, [*node.body, *rest], k), lambda: lower_stmts(low, [*node.orelse, *rest], k), node
+        )
+    outer, fall = low.builder, lambda: leaf(low, "fall")
+    tree = fork(low, cond, lambda: lower_stmts(low, node.body, fall), lambda: lower_stmts(low, node.orelse, fall), node)
+    arm = settle(low, tree, outer)
+    low.builder = outer
+    low.restore(arm.state)
+    return None
+
+
+def fork(low: Lowering, cond: Value, then: Continuation, orelse: Continuation, node: ast.AST) -> Tree:
+    """Two ways to go on, chosen by what only the run knows."""
+    before, outer = low.snapshot(), low.builder
     arms: list[tuple[Builder, Tree]] = []
-    for body in (node.body, node.orelse):
+    for lower_arm in (then, orelse):
         low.restore(before)
         low.builder = outer.inside()
-        arm_builder = low.builder
-        tree = lower_stmts(low, [*body, *rest] if jumps else body, k if jumps else lambda: leaf(low, "fall"))
-        arms.append((arm_builder, tree))
+        builder = low.builder
+        arms.append((builder, lower_arm()))
     low.builder = outer
-    if jumps:
-        return Fork(cond, arms[0], arms[1], origin)
-    then, orelse = (settle(low, tree, builder) for builder, tree in arms)
-    low.builder = outer
-    join_arms(low, cond, then, orelse, before, origin=origin)
-    return None
+    return Fork(cond, arms[0], arms[1], low.origin(node))
 
 
 def _condition(low: Lowering, cond: Value, node: ast.expr) -> Value:
@@ -164,10 +173,10 @@ def lower_simple(low: Lowering, node: ast.stmt) -> None:
             if not isinstance(value, ast.Constant):
                 expressions.lower(low, value)
         case ast.FunctionDef():
-            low.frame.vars[node.name] = expressions.closure(low, node, node.name)
+            cells.bind(low, node.name, expressions.closure(low, node, node.name))
         case ast.Assert(test, message):
             _lower_assert(low, test, message)
-        case ast.Pass():
+        case ast.Pass() | ast.Global() | ast.Nonlocal():
             pass
         case ast.Delete(targets):
             for target in targets:
@@ -177,6 +186,8 @@ def lower_simple(low: Lowering, node: ast.stmt) -> None:
                 expressions.import_module(low, alias)
         case ast.ImportFrom():
             expressions.import_from(low, node)
+        case _ if type(node).__name__ == "TypeAlias":  # Python 3.12
+            pass
         case _:
             raise low.refuse(SyntaxNotAccepted, f"`{type(node).__name__.lower()}` is not accepted here", node)
 
@@ -212,7 +223,7 @@ def delete(low: Lowering, target: ast.expr) -> None:
     match target:
         case ast.Name(name):
             expressions.read_name(low, name, target)
-            low.frame.vars[name] = Const(UNBOUND)
+            cells.bind(low, name, Const(UNBOUND))
         case ast.Subscript(owner, index):
             containers.delete_item(low, expressions.lower(low, owner), expressions.lower(low, index), target)
         case ast.Tuple(parts) | ast.List(parts):
@@ -232,7 +243,7 @@ def write_item(low: Lowering, owner: Value, index: Value, value: Value, node: as
 def bind_name(low: Lowering, name: str, value: Value) -> None:
     if isinstance(value, Var) and not value.is_users and not name.startswith("<") and value in low.builder.made:
         value.hint, value.is_users = name, True
-    low.frame.vars[name] = value
+    cells.bind(low, name, value)
 
 
 def _unpack(low: Lowering, node: ast.expr, parts: list[ast.expr], value: Value) -> None:

@@ -31,7 +31,6 @@ Rule = Decision | Callable[[ast.AST, ast.AST], Decision]
 
 _NO_JUMPS = "The reverse sweep has to know which statements ran, and an exception may come from any of them."
 _RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
-_OUTSIDE = "The function would change a variable of its surroundings, where no adjoint reaches."
 
 NESTED_DECORATOR = Refusal(
     "a decorator on a nested function is not accepted",
@@ -55,14 +54,9 @@ TRY = Refusal("try is not accepted", _NO_JUMPS, "test for the case beforehand wi
 ASYNC = Refusal("async code is not accepted", _RESUMED, "await outside, and pass the values as arguments.")
 YIELD = Refusal("a generator function is not accepted", _RESUMED, "build a list with append, and return it.")
 SET = Refusal(
-    "a set is not accepted",
+    "a set comprehension is not accepted",
     "A set of numbers keeps one of two equal ones, so its elements have no adjoints of their own.",
-    "use a list or a tuple.",
-)
-PATTERN = Refusal(
-    "match is not accepted",
-    "Patterns test and bind at once, and bindings of cases that fail stay behind.",
-    "use if and elif with isinstance, len or ==.",
+    "use a list.",
 )
 CLASS = Refusal(
     "a class definition inside the function is not accepted",
@@ -86,11 +80,15 @@ def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
 _ACCEPTED: tuple[type[ast.AST], ...] = (
     # statements
     ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
-    ast.Break, ast.Continue, ast.Delete, ast.Import, ast.ImportFrom, ast.alias,
+    ast.Break, ast.Continue, ast.Delete, ast.Match, ast.match_case, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
+    ast.alias,
     # expressions
-    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.ListComp, ast.DictComp, ast.Compare, ast.Call,
-    ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.keyword,
-    ast.arguments, ast.arg, ast.Attribute, ast.Subscript,
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.Compare,
+    ast.Call, ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.NamedExpr, ast.List, ast.Tuple,
+    ast.Slice, ast.keyword, ast.arguments, ast.arg, ast.Attribute, ast.Subscript,
+    # patterns
+    ast.MatchValue, ast.MatchSingleton, ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchAs,
+    ast.MatchOr,
     # contexts and operators
     ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Not, ast.Invert, ast.UAdd, ast.USub, ast.Add, ast.Sub, ast.Mult,
     ast.MatMult,
@@ -109,15 +107,6 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.TryStar: TRY,
     ast.ExceptHandler: TRY,
     ast.Raise: Refusal("raise is not accepted", _NO_JUMPS, "use assert for a check, or check the arguments before the call."),
-    ast.Match: PATTERN,
-    ast.match_case: PATTERN,
-    ast.NamedExpr: Refusal(
-        "an assignment expression (:=) is not accepted",
-        "It binds a name in the middle of an expression, perhaps in one of its branches only.",
-        "assign in a statement of its own before.",
-    ),
-    ast.Global: Refusal("global is not accepted", _OUTSIDE, "pass the value as an argument, and return the new one."),
-    ast.Nonlocal: Refusal("nonlocal is not accepted", _OUTSIDE, "pass the value as an argument, and return the new one."),
     ast.Yield: YIELD,
     ast.YieldFrom: YIELD,
     ast.Await: ASYNC,
@@ -125,16 +114,11 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.AsyncFor: ASYNC,
     ast.AsyncWith: ASYNC,
     ast.ClassDef: CLASS,
-    ast.Set: SET,
     ast.SetComp: SET,
 }
 
 if hasattr(ast, "TypeAlias"):  # Python 3.12
-    SUBSET[ast.TypeAlias] = Refusal(
-        "a type statement inside the function is not accepted",
-        "It makes a new type at each call, which no value depends on.",
-        "put it at module level.",
-    )
+    SUBSET[ast.TypeAlias] = None
 
 _UNKNOWN = Refusal("this syntax is not accepted", "srcdiff does not know what it means.", "write it with older syntax.")
 
@@ -157,7 +141,7 @@ def _check(source: FunctionSource, node: ast.AST, around: ast.AST) -> None:
     if refusal is not None:
         raise _error(source, node, refusal)
     for name in node._fields:
-        if name in ("annotation", "returns", "type_params"):
+        if name in ("annotation", "returns", "type_params") or type(node).__name__ == "TypeAlias":
             continue
         part = getattr(node, name, None)
         for child in part if isinstance(part, list) else [part]:
