@@ -5,7 +5,7 @@
     r = sub(t2, y)            →                                 and `folds` says what t1 and t2 stand for
 
 What the user named stays a statement. Nothing moves into a loop, past a write to what it reads, or past an effect that
-could change it.
+could change it; and what makes arrays does not move past a loop, which their operands would have to outlive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from srcdiff.analysis.liveness import Folds
 from srcdiff.analysis.ownership import Ownership
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import ListOf
+from srcdiff.ir.kinds import ListOf, is_scalar
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
@@ -80,6 +80,7 @@ class _Expression:
     depth: int
     leaves: list[Var]
     reads_memory: bool
+    makes_array: bool
     has_effect: bool = False
 
 
@@ -95,6 +96,7 @@ class _Folding:
     position: int = 0
     loops: int = 0
     last_effect: int = -1
+    last_loop: int = -1
     last_write: dict[int, int] = field(default_factory=dict)
     last_bind: dict[str, int] = field(default_factory=dict)
     last_sum: dict[str, int] = field(default_factory=dict)
@@ -190,6 +192,7 @@ class _Folding:
         self.loops += 1
         self.block(stmt.body, self.loops)
         self.position += 1
+        self.last_loop = self.position
         self.bind(stmt.results)
 
     # ------------------------------------------------------------ expressions
@@ -220,6 +223,7 @@ class _Folding:
         between = 0 if style in ("binary", "attribute", "unary") else 2
         leaves: list[Var] = []
         memory = False
+        array = _makes_array(stmt)
         effect = isinstance(stmt, Apply) and (has_effect(stmt) or style == "pop")
         for operand in operands:
             width += _width(operand) + between
@@ -234,8 +238,9 @@ class _Folding:
                     width += inner.width - len(var.hint)
                     depth = max(depth, inner.depth)
                     memory = memory or inner.reads_memory
+                    array = array or inner.makes_array
                     effect = effect or inner.has_effect
-        return _Expression(stmt, self.position, loop, width, depth + (style not in _FLAT), leaves, memory, effect)
+        return _Expression(stmt, self.position, loop, width, depth + (style not in _FLAT), leaves, memory, array, effect)
 
     def conditional_expression(self, stmt: If, loop: int) -> _Expression | None:
         """An If as `a if c else b`: one result, only expressions in its arms, and not a statement of the user's."""
@@ -300,6 +305,8 @@ class _Folding:
             return since == self.position - 1
         if expression.reads_memory and self.last_effect > since:
             return False
+        if expression.makes_array and self.last_loop > since:
+            return False
         return all(self.last_name_of(leaf) <= since and self.last_write_of(leaf) <= since for leaf in expression.leaves)
 
     def last_name_of(self, var: Var) -> int:
@@ -316,6 +323,10 @@ def is_sum(stmt: Apply) -> bool:
     if stmt.op.style != "binary" or stmt.op.text not in ("+", "-"):
         return False
     return any(isinstance(arg, Var) and arg.hint == stmt.targets[0].hint for arg in stmt.args)
+
+
+def _makes_array(stmt: Apply | If) -> bool:
+    return isinstance(stmt, Apply) and stmt.op.style not in _FLAT and not all(is_scalar(t.kind) for t in stmt.targets)
 
 
 def is_own(stmt: Apply) -> bool:

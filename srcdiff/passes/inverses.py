@@ -3,7 +3,8 @@
     i = inv(S)                                i = inv(S)
     x = solve(transpose(S), b)        →       x = matmul(transpose(i), b)
 
-Only in the reverse sweep, and only where the inverse has been computed before in a block around.
+Only in the reverse sweep, and only where the inverse has been computed before in a block around, or the reverse sweep computes
+it later in the same block: then it moves up.
 """
 
 from __future__ import annotations
@@ -28,14 +29,21 @@ Inverses = dict[Operand, Var]
 def _block(block: Block, inverses: Inverses, bases: Inverses) -> Block:
     """`inverses` maps a matrix to its inverse, `bases` a transpose to the matrix that it is of."""
     inverses, bases = dict(inverses), dict(bases)
+    later = {s.args[0]: s for s in block.stmts if isinstance(s, Apply) and s.op.fn is np.linalg.inv and not is_of_users(s)}
     stmts: list[Stmt] = []
     for stmt in block.stmts:
         match stmt:
             case Apply((target,), op, (matrix,)) if op.fn is np.linalg.inv:
+                if inverses.get(matrix) is target:
+                    continue  # it has moved up
                 inverses[matrix] = target
             case Apply((target,), op, (Var() as matrix,)) if op is ops.TRANSPOSE:
                 bases[target] = matrix
             case Apply(_, op, (matrix, _)) if op.fn is np.linalg.solve and not is_of_users(stmt):
+                base = bases.get(matrix, matrix)
+                if base not in inverses and base in later and _is_matrix(base):
+                    inverses[base] = later[base].targets[0]
+                    stmts.append(replace(later[base], origin=stmt.origin))
                 stmts.extend(_solved(stmt, inverses, bases))
                 continue
             case If(_, then, orelse):
@@ -51,8 +59,7 @@ def _block(block: Block, inverses: Inverses, bases: Inverses) -> Block:
 
 def _solved(stmt: Apply, inverses: Inverses, bases: Inverses) -> list[Stmt]:
     matrix, right = stmt.args
-    kind = getattr(matrix, "kind", None)
-    if not isinstance(kind, Array) or kind.ndim != 2:
+    if not _is_matrix(matrix):
         return [stmt]
     inverse = inverses.get(matrix)
     if inverse is not None:
@@ -61,8 +68,13 @@ def _solved(stmt: Apply, inverses: Inverses, bases: Inverses) -> list[Stmt]:
     inverse = inverses.get(base) if base is not None else None
     if inverse is None:
         return [stmt]
-    transposed = Var(f"{inverse.hint}_T", Array(kind.dtype, kind.dims))
+    transposed = Var(f"{inverse.hint}_T", matrix.kind)  # type: ignore[union-attr]
     return [
         Apply((transposed,), ops.TRANSPOSE, (inverse,), (), stmt.origin),
         replace(stmt, op=ops.MATMUL, args=(transposed, right), kwargs=()),
     ]
+
+
+def _is_matrix(operand: Operand) -> bool:
+    kind = getattr(operand, "kind", None)
+    return isinstance(kind, Array) and kind.ndim == 2

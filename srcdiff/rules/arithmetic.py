@@ -142,9 +142,9 @@ def is_above(x1: Any, x2: Any) -> Any:
     if is_number(x1) and is_number(x2):
         return ((x1 > x2) + (x1 >= x2)) / 2
     if is_static_zero(x2):
-        return 0.5 + 0.5 * np.sign(x1)
+        return 0.5 * (1 + np.sign(x1))
     if is_static_zero(x1):
-        return 0.5 - 0.5 * np.sign(x2)
+        return 0.5 * (1 - np.sign(x2))
     return like(np.where(x1 == x2, 0.5, x1 > x2), x1, x2)
 
 

@@ -190,6 +190,6 @@ def _hint(op: Op, args: tuple[Any, ...]) -> str:
         return f"{named}_T"
     if op.style == "call":
         name = op.text.rsplit(".", 1)[-1]
-        joined = f"{name}_{named}" if named else name
+        joined = f"{name}_{named.removesuffix('_bar')}" if named else name
         return joined if len(joined) <= 24 and joined.isidentifier() else name
     return _HINTS.get(op.key, "value")

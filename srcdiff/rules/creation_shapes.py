@@ -80,4 +80,11 @@ def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: 
 def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1) -> Shape:
     is_simple = stop is None and (step == 1 or isinstance(step, Shaped) and step.length == 1)
     end = start_or_stop.length if isinstance(start_or_stop, Shaped) else start_or_stop
-    return (length(end) if is_simple else opaque(),)
+    return (end if is_simple and isinstance(end, (int, Dim)) and _is_length(end) else opaque(),)
+
+
+def _is_length(n: Length) -> bool:
+    """Whether a number is that of something's items, and so not negative: not `n`, not `len(u) - 2`."""
+    if isinstance(n, int):
+        return n >= 0
+    return n.expr is not None and not n.expr.isidentifier() and " " not in n.expr

@@ -107,6 +107,10 @@ def view(value: Staged) -> Product:
             inner = view(a)
             if not inner.scalar_divisors and len(inner.scalars) <= 1:
                 return replace(inner, scalar_divisors=(b,))
+        if _is_scalar(b) and not _is_scalar(a):
+            inner = view(a)
+            if inner.number != 1 and len(inner.arrays) == 1 and not inner.scalars and not inner.scalar_divisors:
+                return replace(inner, scalar_divisors=(b,))
         if not _is_scalar(b) and not _is_scalar(a):
             inner = view(a)
             if inner.is_negative or inner.number == 1:
@@ -168,9 +172,18 @@ def _may_break(one: Product, other: Product) -> bool:
         return not one.scalars or one.number == 1 or not other.arrays or len(one.scalars) <= 1
     if one.number == 1 and not one.scalars and not one.scalar_divisors:
         return True
-    if one.divisors:
+    extent, others = max(_extent(x) for x in one.arrays), max((_extent(x) for x in other.arrays), default=0)
+    if extent < others:
+        return True
+    if one.divisors or len(one.arrays) != 1:
         return False
-    return len(one.arrays) == 1 and (other.number != 1 or bool(other.scalars or other.scalar_divisors) or not other.arrays)
+    # A number goes to the smaller of two arrays, where it costs little.
+    is_number_alone = not one.scalars and not one.scalar_divisors
+    return _has_scalars(other) or (is_number_alone and others < extent)
+
+
+def _has_scalars(product: Product) -> bool:
+    return product.number != 1 or bool(product.scalars or product.scalar_divisors) or not product.arrays
 
 
 def _rescale(a: Staged, number: float, b: Staged) -> Staged:

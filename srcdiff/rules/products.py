@@ -151,10 +151,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, y_bar: Any) -> Any:
     a_axes, b_axes = contraction(axes, a.ndim, b.ndim)
     a_free = [i for i in range(a.ndim) if i not in a_axes]
     b_free = [i for i in range(b.ndim) if i not in b_axes]
-    return (
-        _contracted(y_bar, b, range(len(a_free), len(a_free) + len(b_free)), b_free, a_free, dict(zip(b_axes, a_axes))),
-        _contracted(y_bar, a, range(len(a_free)), a_free, b_free, dict(zip(a_axes, b_axes))),
-    )
+    b_bar = _contracted(y_bar, a, range(len(a_free)), a_free, b_free, dict(zip(a_axes, b_axes)))
+    a_bar = _contracted(y_bar, b, range(len(a_free), len(a_free) + len(b_free)), b_free, a_free, dict(zip(b_axes, a_axes)))
+    return a_bar, b_bar
 
 
 def _contracted(y_bar: Any, other: Any, y_axes: range, other_axes: list[int], free: list[int], partner: dict[int, int]) -> Any:

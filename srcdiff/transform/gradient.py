@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.analysis.activity import active
+from srcdiff.analysis.offsets import cancelling_offsets
 from srcdiff.errors import NotDifferentiable
 from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import (
@@ -66,6 +67,8 @@ def gradient(
     value: Operand = gradients[0] if is_single else gradients
     head: Operand = result if aux is None else (result, aux)
     if with_value:
+        if isinstance(result, Var) and not result.is_users:
+            result.hint = "value"
         value = (head, value)
     elif aux is not None:
         value = (value, aux)
@@ -83,9 +86,9 @@ def _swept(
     builder = Builder() if builder is None else builder
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
-    reverser = Reverser(
-        active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]), primal.stmts
-    )
+    outputs = [v for v, _ in seeds]
+    carrying = active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), outputs)
+    reverser = Reverser(carrying - cancelling_offsets(primal.stmts, outputs), primal.stmts)
     adjoints = Adjoints()
     for var, seed in seeds:
         existing = adjoints.get(var)

@@ -292,6 +292,26 @@ def test_numbers_stand_in_front_of_products() -> None:
 # ------------------------------------------------------------ memory
 
 
+def test_a_number_goes_to_the_smaller_factor() -> None:
+    def spread(x: Any) -> Any:
+        return np.sum(np.mean(x**2, axis=1, keepdims=True) ** 2)
+
+    source = srcdiff.grad(spread).source_for(np.ones((3, 4)))
+    assert "return 4 / x.shape[1] * np.mean(x**2, axis=1, keepdims=True) * x" in source
+
+
+def test_what_makes_arrays_does_not_move_past_a_loop() -> None:
+    def rows(w: Any, x: Any) -> Any:
+        h = x @ w
+        for i in range(len(x)):
+            h = h * x[i, 0]
+        return np.sum(h @ w)
+
+    source = srcdiff.value_and_grad(rows).source_for(np.ones((2, 2)), np.ones((12, 2)))
+    value, before, loop = (source.index(text) for text in ("value = np.sum(h @ w)", "w_bar = ", "for i in reversed("))
+    assert value < before < loop
+
+
 def test_a_read_stays_before_the_write_that_ends_it() -> None:
     b, x = Build(), user("x", VECTOR)
     made = b(MUL, x, 2, hint="made", kind=VECTOR)
