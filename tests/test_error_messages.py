@@ -412,3 +412,35 @@ def test_mistakes_are_named_where_they_are(refused, line, where, what):
     assert message.splitlines()[:3] == [
         f"model.py:7: {what}", f"     7 |     {line}", " " * 13 + " " * line.index(where) + "^" * len(where),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line, call, parameter",
+    [
+        ("return np.quantile(x, x[0])", "np.quantile", "q"),
+        ("return np.sum(np.interp(0.5, x, x))", "np.interp", "xp"),
+        ("return np.sum(np.pad(x, 1, constant_values=x[0]))", "np.pad", "constant_values"),
+        ("return np.linalg.norm(x, x[0])", "np.linalg.norm", "ord"),
+    ],
+)
+def test_an_argument_without_a_rule_is_named(refused, line, call, parameter):
+    kind, message = refused(f"import numpy as np\n\ndef loss(x):\n    {line}\n", X)
+    assert kind is NoRule
+    assert message.splitlines()[0] == f"model.py:4: no derivative rule for `{call}` by its argument `{parameter}`"
+    assert message.splitlines()[-1] == (
+        "  Instead: differentiate by arguments that it does not depend on, or write it in terms of functions that have rules."
+    )
+
+
+def test_containers_of_a_class_of_their_own(refused):
+    class Mine(dict):
+        pass
+
+    kind, message = refused("def loss(d):\n    return d['a'] * 2\n", Mine(a=1.0))
+    assert kind is NotDifferentiable
+    assert message == text("""
+        model.py:1: the argument `d` of `loss` holds a `Mine`, a dict of its own kind
+             1 | def loss(d):
+                 ^^^^^^^^^^^^
+          Instead: pass a plain list, tuple or dict, or a dataclass.
+        """)

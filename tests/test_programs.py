@@ -1,6 +1,7 @@
 """Small programs of the accepted subset, one habit of writing each: their gradients are right."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -538,3 +539,32 @@ def test_matrices_are_refused():
     """`*` of two of them is the matrix product, which the rules of arrays don't know."""
     with pytest.raises(TypeError, match="matrix"):
         grad(lambda x: np.sum(x * x))(np.asmatrix(B))
+
+
+# ---------------------------------------------------------------- what a derivative depends on
+
+
+def test_conditions_and_prototypes_are_constant():
+    def f(x):
+        return np.sum(np.where(x, x * x, 2.0) + np.full_like(x, 2.0) * np.select([x], [x]))
+
+    assert grad(f)(X).tolist() == (2 * X + 2).tolist()
+
+
+def test_a_defaultdict_stays_one():
+    def f(d):
+        return d["a"] * d["b"]
+
+    bars = grad(f)(defaultdict(list, a=2.0, b=3.0))
+    assert bars == {"a": 3.0, "b": 2.0} and isinstance(bars, defaultdict) and bars.default_factory is list
+    assert grad(f)({"a": 2.0, "b": 3.0}).__class__ is dict
+
+
+def test_the_determinant_of_singular_matrices():
+    def f(a):
+        return np.sum(np.linalg.det(a))
+
+    cofactors = grad(f)(np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 3.0]]))
+    np.testing.assert_allclose(cofactors, [[12, -6, 0], [-6, 3, 0], [0, 0, 0]], atol=1e-12)
+    np.testing.assert_allclose(grad(f)(np.zeros((3, 3))), np.zeros((3, 3)))
+    check_gradient(f, np.stack([np.ones((2, 2)), np.eye(2)]))

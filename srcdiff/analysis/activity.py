@@ -6,15 +6,15 @@ Both are reachability in one graph, whose edges go from what a statement reads d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, Unknown, is_differentiable
 from srcdiff.ir.nodes import Apply, Block, If, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
-from srcdiff.ir.walk import ends_of, vars_of
-from srcdiff.rules.registry import rule_for
+from srcdiff.ir.walk import ends_of, statements_of, vars_of
+from srcdiff.rules.registry import Rule, rule_for
 
 Edges = dict[Var, list[Var]]
 
@@ -41,17 +41,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
                 if op.text in ("np.array", "list", "sum") or (isinstance(op.fn, type) and issubclass(op.fn, np.floating)):
                     yield args[0]
                 return
-            names = list(rule.signature.parameters) if rule.signature is not None else []
-            star = (
-                next((i for i, p in enumerate(rule.signature.parameters.values()) if p.kind is p.VAR_POSITIONAL), None)
-                if rule.signature
-                else None
-            )
-            for i, arg in enumerate(args):
-                name = names[star] if star is not None and i >= star else names[i] if i < len(names) else ""
-                if name in rule.wrt:
-                    yield arg
-            for name, arg in stmt.kwargs:
+            for name, arg in _named_args(rule, stmt):
                 if name in rule.wrt:
                     yield arg
         case "attribute":
@@ -64,6 +54,16 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
         case "insert" | "index_add" | "index_set" | "scatter_add":
             yield args[0]
             yield args[2]
+
+
+def _named_args(rule: Rule, stmt: Apply) -> Iterator[tuple[str, Operand]]:
+    """The arguments of a call by the names of its rule's parameters."""
+    parameters = {} if rule.signature is None else rule.signature.parameters
+    names = list(parameters)
+    star = next((i for i, p in enumerate(parameters.values()) if p.kind is p.VAR_POSITIONAL), None)
+    for i, arg in enumerate(stmt.args):
+        yield (names[star] if star is not None and i >= star else names[i] if i < len(names) else ""), arg
+    yield from stmt.kwargs
 
 
 def edges_of(stmts: Iterable[Stmt], edges: Edges) -> None:
@@ -121,6 +121,26 @@ def _reachable(starts: Iterable[Var], edges: Edges) -> set[Var]:
                 seen.add(after)
                 todo.append(after)
     return seen
+
+
+def without_rule(stmts: Sequence[Stmt], inputs: Iterable[Var], outputs: Iterable[Var]) -> Iterator[tuple[Apply, str]]:
+    """The calls on the way to an output that read an input through a parameter by which their rule does not differentiate."""
+    edges: Edges = defaultdict(list)
+    edges_of(stmts, edges)
+    backwards: Edges = defaultdict(list)
+    for source, targets in edges.items():
+        for target in targets:
+            backwards[target].append(source)
+    dependent, reaching = _reachable(inputs, edges), _reachable(outputs, backwards)
+    for stmt in statements_of(Block(tuple(stmts), Yield(()))):
+        if not isinstance(stmt, Apply) or stmt.op.style not in ("binary", "unary", "call"):
+            continue
+        rule = rule_for(stmt.op.fn)
+        if rule is None or rule.sort in ("nondifferentiable", "decomposed") or not any(t in reaching for t in stmt.targets):
+            continue
+        for name, arg in _named_args(rule, stmt):
+            if name not in (*rule.wrt, *rule.constant) and any(v in dependent and may_carry(v.kind) for v in vars_of((arg,))):
+                yield stmt, name
 
 
 def active(stmts: Iterable[Stmt], inputs: Iterable[Var], outputs: Iterable[Var]) -> set[Var]:

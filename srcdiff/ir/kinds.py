@@ -240,6 +240,14 @@ def join_dims(a: Length, b: Length) -> Length:
     return opaque(is_many=is_one(a) is False and is_one(b) is False)
 
 
+def one_of_several(kind: Kind) -> Kind:
+    """The kind of one of the values of a kind: two arrays of lengths that only the run knows may differ in them."""
+    if not isinstance(kind, Array) or not any(isinstance(n, Dim) and n.expr is None for n in kind.dims or ()):
+        return kind
+    fresh = (opaque(is_many=n.is_many) if isinstance(n, Dim) and n.expr is None else n for n in kind.dims or ())
+    return Array(kind.dtype, tuple(fresh))
+
+
 def join(a: Kind, b: Kind) -> Kind | None:
     """The kind of a value that is one or the other; None where no single kind fits."""
     if a == b:

@@ -55,10 +55,13 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Mapping:
+    """A dict; `factory` is that of a defaultdict."""
+
     cls: type
     keys: tuple[Any, ...]
     items: tuple[Structure, ...]
     path: str
+    factory: Any = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ def describe(value: Any, path: str) -> Structure:
                 if not isinstance(key, (str, int, float, bool, type(None), tuple)):
                     raise KindError(f"the key {key!r} of the dict `{path}` is not a literal")
             items = tuple(describe(v, f"{path}[{k!r}]") for k, v in value.items())
-            return Mapping(type(value), tuple(value), items, path)
+            return Mapping(type(value), tuple(value), items, path, getattr(value, "default_factory", None))
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = tuple(f.name for f in dataclasses.fields(value))
             return Fields(type(value), names, tuple(describe(getattr(value, n), f"{path}.{n}") for n in names), path)
@@ -449,9 +452,15 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
                 f"{path}.__class__ is {_class_name(cls, known)} and len({path}) == {len(items)}",
                 *(t for i in items for t in tests(i, known)),
             ]
-        case Mapping(cls, keys, items, path):
+        case Mapping(cls, keys, items, path, factory):
+            made = []
+            if factory is not None:
+                name = f"known_{len(known)}"
+                known[name] = factory
+                made = [f"{path}.default_factory is {name}"]
             return [
                 f"{path}.__class__ is {_class_name(cls, known)} and [*{path}] == {list(keys)!r}",
+                *made,
                 *(t for i in items for t in tests(i, known)),
             ]
         case Object(value, path):

@@ -17,7 +17,7 @@ from typing import Any
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, join, opaque
+from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, join, one_of_several, opaque
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
@@ -363,7 +363,7 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
             atom = low.store[iterable] if isinstance(iterable, ListRef) else iterable
             kind = kind_of(atom)
             if isinstance(kind, ListOf):
-                var = Var("item", kind.item)
+                var = Var("item", one_of_several(kind.item))
                 value = containers.inner(low, var)
                 if isinstance(iterable, ListRef):
                     arrays.item_of_list(low, iterable, value)
@@ -693,6 +693,8 @@ def _also_shows(low: Lowering, init: Any, elsewhere: set[Var]) -> set[Any]:
 
 def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
     kind = attempt.kinds.get((slot.key, i))
+    if kind is not None and kind_of(init) != kind:
+        kind = one_of_several(kind)
     if kind is None:
         if isinstance(init, Const) and init.value is UNBOUND:
             return init
@@ -1147,7 +1149,7 @@ def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: lis
 
 def _name_list_lengths(slots: list[Slot], params: list[Var], results: list[Var], ends: list[Any], header: Header) -> None:
     """A list that is appended to a fixed number of times a trip has a length that follows from the loop's."""
-    if len(ends) != 1 or ends[0].sort == "exhausted":
+    if len(ends) != 1 or ends[0].sort not in ("fall", "continue"):
         return
     for slot in slots:
         if not isinstance(slot.key, ListRef) or len(slot.params) != 1 or slot.params[0] not in params:

@@ -30,7 +30,7 @@ from srcdiff.proofs.pieces import Piece, Tie
 from srcdiff.proofs.polynomials import Undecided
 from srcdiff.proofs.report import Entry, Report
 from srcdiff.proofs.shortening import MAX_UNSHORTENED, is_float, point_near, shortenings
-from srcdiff.proofs.symbolic import DataDependent, NotSymbolic, SymbolArray, entries, symbols
+from srcdiff.proofs.symbolic import DataDependent, NotSymbolic, SymbolArray, branching_as_here, entries, symbols
 from srcdiff.proofs.terms import negative
 
 PIECES = 3
@@ -212,7 +212,9 @@ class Trial:
         found: list[Entry] = []
         unproved: list[str] = []
         try:
-            pairs = list(self._pairs(value))
+            with branching_as_here() as branches:
+                pairs = list(self._pairs(value))
+            conditions = [*conditions, *[_BRANCHES] * bool(branches)]
             found = [_by_numbers(piece, *pair) for pair in pairs]
             if not any(entry.outcome == "refuted" for entry in found):
                 for i, (name, got, true) in enumerate(pairs):
@@ -260,6 +262,7 @@ def _by_numbers(piece: Piece, name: str, got: Any, true: Any) -> Entry:
     return Entry(name, "open", "equal but for the rounding of a constant" if distance > 1e-20 else "")
 
 
+_BRANCHES = "the branches of the gradient's source are taken as here"
 _INVERSES = "a matrix is inverted it is regular, and d(A⁻¹) = -A⁻¹ dA A⁻¹ is taken for known"
 
 

@@ -23,7 +23,7 @@ from srcdiff.proofs.formulas import on_piece
 from srcdiff.proofs.pieces import Piece, Tie
 from srcdiff.proofs.special_points import SpecialPoint, special_points
 from srcdiff.proofs.structures import arrays_of, copied, flat, rebuilt, unbroadcast_numbers, without
-from srcdiff.proofs.symbolic import NotSymbolic, SymbolArray, apply, entries, symbols, unbroadcast
+from srcdiff.proofs.symbolic import NotSymbolic, SymbolArray, apply, branching_as_here, entries, symbols, unbroadcast
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
 
 PIECES = 3
@@ -367,7 +367,8 @@ class Setting:
             given["y"] = y
         if "y_bar" in rule.needs:
             given["y_bar"] = y_bar
-        results = text(*args, **given)
+        with branching_as_here():
+            results = text(*args, **given)
         if results is NotImplemented:
             raise WrongForm("the text gives NotImplemented")
         if len(rule.wrt) == 1:

@@ -29,8 +29,8 @@ class SpecialPoint:
     """A point, and the contributions around it, as vectors of all entries.
 
     Where many entries tie at once, each entry must lie between the lowest and the highest around; where two do, the whole
-    must be a mean of what is around. Where the rule's own text gives no number (a determinant of a singular matrix, by the
-    inverse), nothing is asked of others.
+    must be a mean of what is around. Where the rule's own text gives no number, nothing is asked of
+    others.
     """
 
     setting: Setting

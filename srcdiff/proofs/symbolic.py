@@ -9,9 +9,11 @@ the piece that is current (see `algebra`); a comparison gives truth values that 
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,20 @@ from srcdiff.proofs.formulas import COMPARISONS, FORMULAS, compare, note, sign_o
 from srcdiff.proofs.terms import Term
 
 Expr = Any
+
+
+_branches: contextvars.ContextVar[list[bool] | None] = contextvars.ContextVar("branches", default=None)
+
+
+@contextlib.contextmanager
+def branching_as_here() -> Iterator[list[bool]]:
+    """Let branches go as the current piece says (those of a derivative: the primal's are refused); gives how they went."""
+    taken: list[bool] = []
+    token = _branches.set(taken)
+    try:
+        yield taken
+    finally:
+        _branches.reset(token)
 
 
 class DataDependent(Exception):
@@ -106,6 +122,10 @@ class SymbolArray:
         return repr(self)
 
     def __bool__(self) -> bool:
+        taken = _branches.get()
+        if taken is not None and self.data.dtype != object and self.size == 1:
+            taken.append(bool(self.data))
+            return taken[-1]
         raise DataDependent("whether this is true depends on the data")
 
     def __index__(self) -> int:

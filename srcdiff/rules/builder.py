@@ -99,7 +99,8 @@ class Builder:
         kinds = infer(op, args, kwargs) if kind is None else kind
         if not isinstance(kinds, tuple):
             kinds = (kinds,)
-        targets = tuple(Var(hint or _hint(op, args), k) for k in kinds)
+        hints = _RESULTS.get(op.text, ()) if not hint and len(kinds) > 1 else ()
+        targets = tuple(Var(hints[i] if hints else hint or _hint(op, args), k) for i, k in enumerate(kinds))
         stmt = Apply(targets, op, args, kwargs, self.origin)
         self.stmts.append(stmt)
         for target in targets:
@@ -145,6 +146,13 @@ def is_view(stmt: Apply) -> bool:
         return rule is None or rule.is_view
     return op.style not in ("binary", "unary") and op not in (ops.ARRAY_COPY, ops.ASTYPE)
 
+
+_RESULTS: dict[str, tuple[str, ...]] = {
+    "np.linalg.svd": ("u", "s", "vh"),
+    "np.linalg.eigh": ("w", "v"),
+    "np.linalg.qr": ("q", "r"),
+    "np.linalg.slogdet": ("sign", "logabsdet"),
+}
 
 _HINTS: dict[str, str] = {
     "add": "total",

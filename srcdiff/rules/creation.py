@@ -31,7 +31,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, y_bar: Any) -> Any:
     return back(unbroadcast(y_bar, fill_value), fill_value, dtype)
 
 
-@linear("fill_value", of=np.full_like, shape=shapes.full_like, dtype=dtypes.given(), at=[case((2, 3), ())])
+@linear("fill_value", of=np.full_like, shape=shapes.full_like, dtype=dtypes.given(), constant=("a",), at=[case((2, 3), ())])
 def full_like(a: Any, fill_value: Any, dtype: Any = None, *, y_bar: Any) -> Any:
     return back(unbroadcast(y_bar, fill_value), fill_value, dtype if dtype is not None else dtype_name(a))
 

@@ -20,7 +20,7 @@ _mixed = np.array([[True, False, False], [False, True, True]])
 # ---------------------------------------------------------------- by conditions
 
 
-@linear("x", "y", of=np.where, shape=shapes.where, at=[
+@linear("x", "y", of=np.where, shape=shapes.where, constant=("condition",), at=[
     case(_mixed, (2, 3), (2, 3)), case(_yes, (2, 3), (3,)), case(_yes, (), (3,)), case(_mixed, (2, 1), (1, 3)),
     case(_mixed, (2, 3), 0.0), case(_yes, (1,), ()),
 ])  # fmt: skip
@@ -29,7 +29,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, y_bar: Any) -> Any
     return unbroadcast(np.where(condition, y_bar, 0), x), unbroadcast(np.where(condition, 0, y_bar), y)
 
 
-@linear("choicelist", "default", of=np.select, shape=shapes.select, at=[
+@linear("choicelist", "default", of=np.select, shape=shapes.select, constant=("condlist",), at=[
     case([_mixed, ~_mixed], Many(((2, 3), (2, 3)))), case([_yes, _mixed], Many(((3,), (2, 3))), ()),
     case([_mixed], Many(((2, 1),)), (3,)),
 ])  # fmt: skip
@@ -50,7 +50,7 @@ def choose(a: Any, choices: Any, *, y_bar: Any) -> Any:
     return [unbroadcast(np.where(a == i, y_bar, 0), choice) for i, choice in enumerate(choices)]
 
 
-@linear("a", of=np.compress, shape=shapes.compress, at=[
+@linear("a", of=np.compress, shape=shapes.compress, constant=("condition",), at=[
     case(_yes, (3,)), case(_yes, (2, 3), axis=1), case(_yes[:2], (2, 3), axis=0), case(_yes, (2, 3)),
     case(_yes, (2, 3), axis=-1),
 ])  # fmt: skip
@@ -60,7 +60,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, y_bar: Any) -> 
     return scatter(a, along(axis or 0, np.flatnonzero(condition)), y_bar, repeats=False)
 
 
-@linear("arr", of=np.extract, shape=shapes.extract, at=[case(_yes, (3,)), case(_mixed, (2, 3))])
+@linear("arr", of=np.extract, shape=shapes.extract, constant=("condition",), at=[case(_yes, (3,)), case(_mixed, (2, 3))])
 def extract(condition: Any, arr: Any, *, y_bar: Any) -> Any:
     if np.ndim(arr) == 1:
         return scatter(arr, np.flatnonzero(condition), y_bar, repeats=False)

@@ -16,7 +16,22 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, Kind, Length, ListOf, Number, Opaque, TupleOf, Unknown, combine, is_one, join, opaque
+from srcdiff.ir.kinds import (
+    Array,
+    Dim,
+    Kind,
+    Length,
+    ListOf,
+    Number,
+    Opaque,
+    TupleOf,
+    Unknown,
+    combine,
+    is_one,
+    join,
+    one_of_several,
+    opaque,
+)
 from srcdiff.ir.nodes import Const, DictDisplay, Free, ListDisplay, Op, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.rules.registry import Rule, Shaped, rule_for
 from srcdiff.rules.shapes import Shape, broadcast
@@ -190,7 +205,7 @@ def item_kind(kind: Kind, index: Operand) -> Kind:
         case ListOf(item, length):
             if isinstance(index, SliceOf):
                 return ListOf(item, slice_length(length, index))
-            return item
+            return one_of_several(item)
         case Array(dtype, dims):
             return Array(dtype, None if dims is None else index_dims(dims, index))
         case Unknown():
@@ -379,14 +394,12 @@ def _call(op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], 
     first = _positional_only(rule.shape)
     try:
         result = rule.shape(*[viewed[n] for n in first if n in viewed], **{n: v for n, v in viewed.items() if n not in first})
+        dtype = dtype_of(rule, viewed)
     except SrcdiffError:
         raise
     except Exception as error:  # what a shape function was not written for is refused
         raise KindError(f"`{rule.name}` does not take these arguments ({type(error).__name__}: {error})") from error
-    if isinstance(result, list):
-        dtype = dtype_of(rule, viewed)
-        return tuple(_result_kind(part, dtype) for part in result)
-    return _result_kind(result, dtype_of(rule, viewed))
+    return tuple(_result_kind(part, dtype) for part in result) if isinstance(result, list) else _result_kind(result, dtype)
 
 
 @lru_cache(maxsize=1024)

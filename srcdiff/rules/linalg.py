@@ -14,7 +14,7 @@ import numpy as np
 
 from srcdiff.errors import NoRule
 from srcdiff.rules import linalg_shapes as shapes
-from srcdiff.rules.places import unbroadcast, zeros_like
+from srcdiff.rules.places import choose, positions, unbroadcast, zeros_like
 from srcdiff.rules.registry import Many, bilinear, case, vjp
 
 _square = [case((2, 2)), case((2, 2, 2))]
@@ -50,8 +50,20 @@ def inv(a: Any, *, y: Any, y_bar: Any) -> Any:
 
 @vjp("a", of=np.linalg.det, shape=shapes.det, at=_square)
 def det(a: Any, *, y: Any, y_bar: Any) -> Any:
-    """Of an invertible matrix: a singular one raises LinAlgError."""
+    """The cofactors; of a singular matrix, which has no inverse, by its singular values."""
+    return choose(y != 0, _scaled_inverse, _cofactors, a, y, y_bar)
+
+
+def _scaled_inverse(a: Any, y: Any, y_bar: Any) -> Any:
     return _each_matrix(y_bar * y, a) * _t(np.linalg.inv(a))
+
+
+def _cofactors(a: Any, y: Any, y_bar: Any) -> Any:
+    u, s, vh = np.linalg.svd(a)
+    i = positions(s, s.ndim - 1)
+    of_others = np.prod(np.where(i[:, None] == i, 1, _each_row(s)), axis=-1)
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return _each_matrix(y_bar * sign, a) * ((u * _each_row(of_others)) @ vh)
 
 
 @vjp("a", of=np.linalg.slogdet, shape=shapes.slogdet, at=_square)
@@ -61,6 +73,11 @@ def slogdet(a: Any, *, y_bar: Any) -> Any:
     if logabsdet_bar is None:
         return zeros_like(a)
     return _each_matrix(logabsdet_bar, a) * _t(np.linalg.inv(a))
+
+
+def _each_row(x: Any) -> Any:
+    """A number for each column of a matrix, so that it multiplies the rows."""
+    return x if x.ndim == 1 else x[..., None, :]
 
 
 def _each_matrix(x: Any, a: Any) -> Any:

@@ -7,6 +7,7 @@ Each function asks the value first (`__srcdiff_scatter__` and so on), and otherw
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,14 @@ def unbroadcast(value: Any, like: Any) -> Any:
         value = np.sum(value, axis=tuple(range(lead)))
     axes = tuple(i for i, n in enumerate(shape) if n == 1 and np.shape(value)[i] != 1)
     return np.sum(value, axis=axes, keepdims=True) if axes else value
+
+
+def choose(condition: Any, then: Callable[..., Any], orelse: Callable[..., Any], *values: Any) -> Any:
+    """`then(*values)` if the condition holds for all elements, otherwise `orelse(*values)`: an `if` in the emitted source."""
+    method = getattr(condition, "__srcdiff_choose__", None)
+    if method is not None:
+        return method(then, orelse, values)
+    return then(*values) if np.all(condition) else orelse(*values)
 
 
 def accumulate_windows(y_bar: Any, x: Any, axes: tuple[int, ...], windows: tuple[Any, ...]) -> Any:

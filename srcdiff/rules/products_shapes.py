@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from srcdiff.errors import NoRule
+from srcdiff.errors import KindError, NoRule
 from srcdiff.ir.kinds import Length, combine
 from srcdiff.rules.registry import Shaped
 from srcdiff.rules.shapes import Shape, broadcast, broadcast_length, diagonal_length, shifted_sum, size_of
@@ -54,6 +54,8 @@ def einsum(subscripts: str, *, operands: list[Shaped], optimize: Any = False) ->
     terms, result, _ = einsum_terms(subscripts, [x.ndim for x in operands])
     lengths: dict[str, list[Length]] = {}
     for term, x in zip(terms, operands):
+        if len(term) != x.ndim:
+            raise KindError(f"the subscripts {subscripts!r} of np.einsum do not fit an operand with {x.ndim} axes")
         for letter, n in zip(term, x.shape):
             lengths.setdefault(letter, []).append(n)
     return tuple(broadcast_length(lengths[letter]) for letter in result)

@@ -110,6 +110,7 @@ class Rule:
     needs: frozenset[str] = field(default_factory=frozenset)
     is_view: bool = False  # the result may share memory with an argument
     has_effect: bool = False
+    constant: tuple[str, ...] = ()  # parameters by which the derivative is zero
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
@@ -150,6 +151,7 @@ def _register(
     checked: str | None,
     trusted: str | None,
     is_view: bool = False,
+    constant: tuple[str, ...] = (),
 ) -> None:
     signature = None
     needs: frozenset[str] = frozenset()
@@ -173,6 +175,7 @@ def _register(
             trusted or checked or "",
             needs,
             is_view,
+            constant=constant,
         )
 
 
@@ -204,11 +207,14 @@ def _with_adjoint(sort: str) -> Callable[..., Callable[[Text], Text]]:
     def of_sort(
         *wrt: str, of: Callable[..., Any] | Sequence[Callable[..., Any]], shape: Callable[..., Any],
         dtype: str | Callable[..., str] = "same", at: Sequence[Case] = (), checked: str | None = None,
-        trusted: str | None = None, is_view: bool = False,
+        trusted: str | None = None, is_view: bool = False, constant: tuple[str, ...] = (),
     ) -> Callable[[Text], Text]:  # fmt: skip
         def decorate(text: Text) -> Text:
             fns: list[Callable[..., Any]] = [of] if callable(of) else list(of)
-            _register(fns, sort, text, wrt, shape=shape, dtype=dtype, at=at, checked=checked, trusted=trusted, is_view=is_view)
+            _register(
+                fns, sort, text, wrt, shape=shape, dtype=dtype, at=at, checked=checked, trusted=trusted, is_view=is_view,
+                constant=constant,
+            )  # fmt: skip
             return text
 
         return decorate

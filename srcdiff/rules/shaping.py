@@ -9,7 +9,7 @@ import numpy as np
 from srcdiff.errors import NoRule
 from srcdiff.rules import shaping_shapes as shapes
 from srcdiff.rules.places import adjoint_or_zeros, along, positions, scatter, since, unbroadcast
-from srcdiff.rules.registry import Fixed, Many, case, linear
+from srcdiff.rules.registry import Fixed, Many, case, linear, vjp
 from srcdiff.rules.shapes import same
 
 _sizes = [case((2, 3)), case((3,)), case(())]
@@ -370,13 +370,14 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1), *, y_bar: Any) -> Any:
 _PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
-@linear("array", of=np.pad, shape=shapes.pad, at=[
+@vjp("array", of=np.pad, shape=shapes.pad, at=[
     case((3,), 1), case((2, 3), 1), case((2, 3), Fixed((1, 2))), case((2, 3), Fixed(((0, 1), (2, 0)))),
     case((2, 3), Fixed(((1, 1),))), case((3,), 2, constant_values=7.0), case((3,), 2, mode="edge"),
     case((2, 3), 1, mode="edge"), case((2, 3), Fixed(((0, 0), (1, 2))), mode="reflect"), case((2,), 3, mode="reflect"),
     case((2, 3), 1, mode="symmetric"), case((3,), Fixed((2, 1)), mode="wrap"),
 ])  # fmt: skip
 def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, *, y_bar: Any) -> Any:
+    """Linear but for the constants around."""
     if mode not in _PAD_MODES:
         raise NoRule(f"no derivative rule for np.pad with mode={mode!r}", instead=f"one of {', '.join(_PAD_MODES)}")
     widths = shapes.pad_widths(pad_width, np.ndim(array))

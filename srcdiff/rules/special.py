@@ -85,9 +85,15 @@ def poch(z: Any, m: Any, *, y: Any) -> Any:
 
 @elementwise(scipy.special.binom, at=_positive_pair)
 def binom(n: Any, k: Any, *, y: Any) -> Any:
-    """1.2.6 with 5.2.2"""
-    of_rest = sp.digamma(n - k + 1)
-    return y * (sp.digamma(n + 1) - of_rest), y * (of_rest - sp.digamma(k + 1))
+    """1.2.6 with 5.2.2. Where k is above n by an integer, y is 0 and 5.2.2 has a pole; there 5.7.6 gives the slope."""
+    rest = n - k
+    is_zero = (rest < 0) & (rest == np.floor(rest))
+    slope = (2 * (rest % 2) - 1) / (k * sp.binom(np.where(is_zero, k - 1, n), n))
+    of_rest = sp.digamma(np.where(is_zero, 1, rest + 1))
+    return (
+        np.where(is_zero, slope, y * (sp.digamma(n + 1) - of_rest)),
+        np.where(is_zero, -slope, y * (of_rest - sp.digamma(k + 1))),
+    )
 
 
 @elementwise(scipy.special.beta, at=_positive_pair)

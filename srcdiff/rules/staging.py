@@ -17,7 +17,7 @@ import numpy as np
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, Unknown, is_one
-from srcdiff.ir.nodes import Atom, Const, Free, ListDisplay, Op, Operand, Ref, SliceOf, Var
+from srcdiff.ir.nodes import Atom, Const, Free, If, ListDisplay, Op, Operand, Ref, SliceOf, Var, Yield
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
@@ -284,12 +284,33 @@ class Staged:
 
         return accumulate(self, x, axes, windows)
 
+    def __srcdiff_choose__(self, then: Callable[..., Any], orelse: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        b = self.builder
+        condition = self if self.dims == () else np.all(self)  # type: ignore[call-overload]
+        blocks = []
+        for arm in (then, orelse):
+            inner = b.inside()
+            found = materialise(arm(*[Staged(inner, v.atom, v.dims, v.like) for v in values]))
+            blocks.append(inner.block(Yield((found.atom,))))
+        result = Var("chosen", found.kind)
+        b.add(If(condition.atom, blocks[0], blocks[1], (result,), b.origin))
+        return Staged(b, result)
+
     def __repr__(self) -> str:
         return f"Staged({self.atom!r}, {self.dims})"
 
 
-class UnknownRank(Exception):
+class UnknownRank(KindError):
     """A rule asks for the number of axes of a value of which it is not known."""
+
+    def __init__(
+        self,
+        what: str = "the derivative here needs a number of axes that differs from path to path",
+        origin: Any = None,
+        why: str | None = None,
+        instead: str | None = "give the value the same number of axes on every path.",
+    ) -> None:
+        super().__init__(what, origin, why, instead)
 
 
 # ---------------------------------------------------------------- from and to operands
@@ -680,10 +701,19 @@ def astype(value: Staged, dtype: str) -> Staged:
     kind = value.kind
     if isinstance(kind, Array) and kind.dtype == dtype:
         return value
-    ref = Ref(getattr(np, dtype), f"np.{dtype}")
     if not isinstance(kind, Array):
         return value
+    if kind.dims == ():
+        return scalar_of(value, dtype)
+    ref = Ref(getattr(np, dtype), f"np.{dtype}")
     return Staged(b, b.apply(ops.ASTYPE, (value.atom, ref), kind=Array(dtype, kind.dims)), value.dims, value.like)
+
+
+def scalar_of(value: Staged, dtype: str) -> Staged:
+    """A scalar, or a Python number, as NumPy's scalar of that dtype: `np.float32(x)`."""
+    b = value.builder
+    atom = b.apply(ops.call_op(getattr(np, dtype), f"np.{dtype}"), (value.atom,), kind=Array(dtype, ()))
+    return Staged(b, atom, value.dims, value.like)
 
 
 def _shape(value: Any) -> Any:
@@ -709,7 +739,9 @@ def _zeros_like(value: Staged) -> Staged:
 
 def _transpose(value: Staged, axes: Any = None) -> Any:
     """np.transpose; of a transpose and of a matrix product in the form that has no transpose of its own."""
-    if value.dims is not None and len(value.dims) <= 1:
+    if value.dims is None:
+        return wrap(value.builder, value.builder.apply(call_for(np.transpose), (value.atom,), kind=value.kind))
+    if len(value.dims) <= 1:
         return value
     if axes is not None or not value.is_full or value.ndim != 2:
         return linear_call(call_for(np.transpose), (value,) if axes is None else (value, axes), {})

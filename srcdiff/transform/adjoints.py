@@ -17,7 +17,7 @@ from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, SliceOf, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.staging import Staged, add_at, astype, dims_of, operand, owned, zeros
+from srcdiff.rules.staging import Staged, add_at, astype, dims_of, operand, owned, scalar_of, zeros
 
 Component = tuple[Var, int]
 
@@ -249,15 +249,9 @@ def full(value: Staged, var: Var) -> Staged:
         if isinstance(atom, Const) and isinstance(atom.value, int):
             value = Staged(value.builder, Const(float(atom.value)))
         if isinstance(var.kind, Array) and var.kind.dtype != "float64" and isinstance(value.kind, Number):
-            return in_dtype(value, var.kind.dtype, value.builder)  # an array made of a Python number would be of float64
+            return scalar_of(value, var.kind.dtype)  # an array made of a Python number would be of float64
         return value
     return owned(Staged(value.builder, value.atom, dims_of(var.kind), lambda: var))
-
-
-def in_dtype(value: Staged, dtype: str, b: Builder) -> Staged:
-    """A scalar as NumPy's of that dtype: `np.float32(x)`."""
-    atom = b.apply(ops.call_op(getattr(np, dtype), f"np.{dtype}"), (value.atom,), kind=Array(dtype, ()))
-    return Staged(b, atom, value.dims, value.like)
 
 
 def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b: Builder, *, is_unique: bool) -> None:
@@ -305,5 +299,5 @@ def _add_to_list(buffer: Staged, index: Operand, contribution: Staged, base: Var
         return Staged(b, b.apply(ops.INDEX_SET, (buffer.atom, index, contribution.atom), hint=hint))
     item = base.kind.item if isinstance(base.kind, ListOf) else None
     if isinstance(item, Array) and item.dims != () and contribution.kind == Array("float64", ()) != Array(item.dtype, ()):
-        contribution = in_dtype(contribution, item.dtype, b)  # float32 stays float32
+        contribution = scalar_of(contribution, item.dtype)  # float32 stays float32
     return Staged(b, b.apply(ops.INDEX_ADD, (buffer.atom, index, contribution.atom), hint=hint))

@@ -5,16 +5,16 @@ loss(w, b)  ⟶  loss_grad(w, b): forward sweep, reverse sweep, return (w_bar, b
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from srcdiff.analysis.activity import active
+from srcdiff.analysis.activity import active, without_rule
 from srcdiff.analysis.offsets import cancelling_offsets
-from srcdiff.errors import NotDifferentiable
+from srcdiff.errors import NoRule, NotDifferentiable
 from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import (
     UNBOUND,
@@ -86,9 +86,15 @@ def _swept(
     builder = Builder() if builder is None else builder
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
-    outputs = [v for v, _ in seeds]
-    carrying = active(primal.stmts, _inputs(primal, selected, needs_each=needs_each), outputs)
-    reverser = Reverser(carrying - cancelling_offsets(primal.stmts, outputs), primal.stmts)
+    inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]
+    for stmt, parameter in without_rule(primal.stmts, inputs, outputs):
+        raise NoRule(
+            f"no derivative rule for `{stmt.op.text}` by its argument `{parameter}`",
+            stmt.origin,
+            instead="differentiate by arguments that it does not depend on, or write it in terms of functions that have rules.",
+        )
+    carrying = active(primal.stmts, inputs, outputs) - cancelling_offsets(primal.stmts, outputs)
+    reverser = Reverser(carrying, primal.stmts)
     adjoints = Adjoints()
     for var, seed in seeds:
         existing = adjoints.get(var)
@@ -351,6 +357,7 @@ def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *,
     found: list[Var] = []
     for structure, value, name in selected:
         before = len(found)
+        _refuse_foreign_containers(structure, name, primal)
         _leaves(structure, value, primal, found)
         kind = getattr(structure, "kind", None)
         if isinstance(kind, (Number, Array)) and (kind.type if isinstance(kind, Number) else kind.dtype).startswith("complex"):
@@ -367,6 +374,19 @@ def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *,
                 instead=_instead(structure),
             )
     return found
+
+
+def _refuse_foreign_containers(s: Structure, name: str, primal: Primal) -> None:
+    """A gradient has the structure of the argument: how an object of a subclass of a container is made is not known."""
+    cls = getattr(s, "cls", None)
+    if isinstance(s, (SequenceOf, Mapping)) and cls not in (list, tuple, dict, OrderedDict, defaultdict):
+        raise NotDifferentiable(
+            f"the argument `{name}` of `{primal.name}` holds a `{s.cls.__name__}`, a {s.cls.__mro__[1].__name__} of its own kind",
+            _definition(primal),
+            instead="pass a plain list, tuple or dict, or a dataclass.",
+        )
+    for part in getattr(s, "items", ()):
+        _refuse_foreign_containers(part, name, primal)
 
 
 def _why_not(s: Structure) -> str:
@@ -431,9 +451,12 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
             return Const(None)
         case SequenceOf(cls, _, _):
             return ListDisplay(tuple(parts)) if issubclass(cls, list) else tuple(parts)
-        case Mapping(cls, keys, _, _):
+        case Mapping(cls, keys, _, _, factory):
             display = DictDisplay(keys, tuple(parts))
-            return b.apply(call_op(cls, cls.__name__), (display,), kind=Opaque("dict")) if cls is OrderedDict else display
+            if cls is dict:
+                return display
+            first = (Ref(factory, getattr(factory, "__name__", "default_factory")),) if cls is defaultdict else ()
+            return b.apply(call_op(cls, cls.__name__), (*first, display), kind=Opaque("dict"))
         case Fields(cls, fields, _, _):
             return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts))
 

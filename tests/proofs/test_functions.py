@@ -227,12 +227,23 @@ def test_report_escapes_html():
         (lambda w, b, X, y: (linear_grad(w, b, X, y)[0], np.zeros(2)), "the gradient by b has shape (2,) instead of ()"),
         (lambda w, b, X, y: (None, 0.0), "w has no gradient"),
         (lambda w, b, X, y: (w.unknown, 0.0), "the source does not run on symbols: AttributeError"),
-        (lambda w, b, X, y: (w if w[0] > 0 else -w, 0.0), "DataDependent"),
     ],
 )
 def test_report_says_why_nothing_is_proved(gradient, said):
     report = verify_gradient(linear, gradient, LINEAR, argnums=(0, 1))
     assert not report.proved and not report.refuted and said in str(report)
+
+
+def test_report_says_that_the_gradient_branches():
+    def f(a):
+        return np.linalg.det(a)
+
+    def branching(a):
+        return np.linalg.det(a) * np.linalg.inv(a).T if np.linalg.det(a) != 0 else a
+
+    report = verify_gradient(f, branching, (np.array([[1.5, 0.5], [0.25, 2.0]]),))
+    assert report.proved and "the branches of the gradient's source are taken as here" in str(report)
+    assert verify_gradient(f, lambda a: a if np.linalg.det(a) != 0 else a, (np.eye(2),)).refuted
 
 
 # ---------------------------------------------------------------- structures, shapes, points

@@ -86,6 +86,19 @@ def f(x, y):
     return np.sum(np.sin(np.einsum("ij,ij->i", x, y)))
 """)
 
+found("arrays of a list differ in their lengths", "(np.array([[0.504], [-0.787], [0.35]]),)")("""
+def f(x):
+    return np.sum(sum([np.stack([u for u in row if u > -0.2] + [row[0]]) for row in x]))
+""")
+found("a loop that always breaks has not run all its trips", f"([{COLUMN}],)")("""
+def f(c):
+    q = []
+    for _ in range(2):
+        q.append(c)
+        break
+    return np.sum(np.mean(q, axis=0))
+""")
+
 # ---------------------------------------------------------------- dtypes
 
 found("an arange of a length is of integers", f"({SQUARE},)")("""
@@ -111,6 +124,18 @@ def f(x, b):
 found("the adjoint of one item of a list in float32", f"([{', '.join([SINGLE] * 9)}],)")("""
 def f(b):
     return np.sum([0.5 for e in b], axis=0) + b[2].sum()
+""")
+
+found("a median in float32 on one path", f"({SINGLE}, 0.5)")("""
+def f(x, s):
+    return 0.0 if s > 0.7 else np.median(x)
+""")
+found("a float64 made of float32 on one path", f"({SINGLE}, 0.5)")("""
+def f(x, s):
+    for _ in x:
+        if s > 0.7:
+            return np.float64(np.std(x))
+    return x[0]
 """)
 
 # ---------------------------------------------------------------- names and numbers
@@ -146,6 +171,11 @@ def f(s, a):
         u, v = [u for u in a.squeeze()]
         return np.sum(u)
     return 0.0
+""")
+found("a transpose of unknown rank", f"({ROW}, 0.4)", (0, 1))("""
+def f(x, s):
+    y = 0 if s > 0.8 else np.stack([x, x])
+    return np.sum(y.T)
 """)
 found("the hypotenuse at the origin", "(0.0, np.array([0.0, 0.5]))", (0, 1))("""
 def f(c, x):
