@@ -395,8 +395,8 @@ def template_of(value: Any) -> Any:
         return [template_of(v) for v in value]
     if isinstance(value, dict):
         return {k: template_of(v) for k, v in value.items()}
-    if hasattr(value, "__dataclass_fields__"):
-        return {k: template_of(getattr(value, k)) for k in value.__dataclass_fields__}
+    if _holds_attributes(value):
+        return {k: template_of(v) for k, v in _attributes(value).items()}
     if type(value) is float:
         return (), float
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f":
@@ -414,8 +414,8 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
         keys = range(len(template)) if isinstance(template, list) else template
         if isinstance(template, list) and not (isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template)):
             raise KindError(f"`{path}` is no sequence of {len(template)}, as the result is")
-        if hasattr(y_bar, "__dataclass_fields__"):
-            y_bar = {k: getattr(y_bar, k) for k in y_bar.__dataclass_fields__}
+        if isinstance(template, dict) and _holds_attributes(y_bar):
+            y_bar = _attributes(y_bar)
         elif isinstance(template, dict) and isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template):
             y_bar = dict(zip(template, y_bar))
         if isinstance(template, dict) and not (isinstance(y_bar, dict) and y_bar.keys() == template.keys()):
@@ -577,6 +577,18 @@ def _has_derivative(value: Any) -> bool:
         return any(_has_derivative(v) for v in value)
     if isinstance(value, dict):
         return any(_has_derivative(v) for v in value.values())
-    if hasattr(value, "__dataclass_fields__"):
-        return any(_has_derivative(getattr(value, n)) for n in value.__dataclass_fields__)
+    if _holds_attributes(value):
+        return any(_has_derivative(v) for v in _attributes(value).values())
     return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
+
+
+def _holds_attributes(value: Any) -> bool:
+    from srcdiff.prepare.entry import is_object
+
+    return is_object(value)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    from srcdiff.prepare.entry import vars_of_object
+
+    return vars_of_object(value)

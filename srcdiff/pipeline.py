@@ -26,8 +26,8 @@ from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
-from srcdiff.prepare.entry import Structure, describe, unknown
-from srcdiff.prepare.program import Primal, prepare
+from srcdiff.prepare.entry import Structure, describe, differentiated, unknown
+from srcdiff.prepare.program import Primal, parameters, prepare
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.task import Task
@@ -59,9 +59,11 @@ def compile_variant(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
 def compile_structures(f: FunctionType, task: Task, structures: dict[str, Structure]) -> Variant:
     source = read_function(f)
     check_subset(source)
+    selected = select(task, source, structures)
+    wanted = {name for name, _ in selected}
+    structures = {name: differentiated(s) if name in wanted else s for name, s in structures.items()}
     with recording_facts() as facts:
         primal = settled(prepare(source, structures))
-        selected = select(task, primal)
         programs, result = transform(primal, task, selected)
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
         emitted = []
@@ -142,25 +144,26 @@ def general_source(f: FunctionType, task: Task) -> str:
     return "".join(lines) + ("\n\n" if lines else "") + variant.source
 
 
-def select(task: Task, primal: Primal) -> list[Selector]:
+def select(task: Task, source: FunctionSource, structures: Mapping[str, Structure]) -> list[Selector]:
     """The parameters that `argnums` means; a position beyond the named ones is one of *args."""
-    names = [p.name for p in primal.params if p.style in ("positional", "positional_only")]
-    star = next((p.name for p in primal.params if p.style == "star"), None)
-    everything = [p.name for p in primal.params]
-    place = primal.source.origin(primal.source.node)
+    styles = [(name, style) for name, style, _ in parameters(source)]
+    names = [name for name, style in styles if style in ("positional", "positional_only")]
+    star = next((name for name, style in styles if style == "star"), None)
+    everything = [name for name, _ in styles]
+    place = source.origin(source.node)
     out: list[Selector] = []
     spoken = ", ".join(f"`{n}`" for n in everything) or "none"
     for argnum in task.argnums:
         if isinstance(argnum, str):
             if argnum not in everything:
-                raise KindError(f"`{primal.name}` has no parameter `{argnum}`", place, why=f"Its parameters are {spoken}.")
+                raise KindError(f"`{source.name}` has no parameter `{argnum}`", place, why=f"Its parameters are {spoken}.")
             out.append((argnum, None))
             continue
-        count = len(names) + (len(getattr(primal.structures[star], "items", ())) if star is not None else 0)
+        count = len(names) + (len(getattr(structures[star], "items", ())) if star is not None else 0)
         position = argnum + count if argnum < 0 else argnum
         if not 0 <= position < count:
             raise KindError(
-                f"argnums={argnum}, but `{primal.name}` takes {count} positional argument{'s' if count != 1 else ''}",
+                f"argnums={argnum}, but `{source.name}` takes {count} positional argument{'s' if count != 1 else ''}",
                 place,
                 why=f"Its parameters are {spoken}.",
             )

@@ -34,6 +34,7 @@ from srcdiff.passes.fold import Folded, fold
 from srcdiff.passes.forward_copies import forward_copies
 from srcdiff.passes.fuse_branches import fuse_branches
 from srcdiff.passes.head_tests import free_head_tests
+from srcdiff.passes.make_objects import make_objects
 from srcdiff.passes.merge_sums import merge_sums
 from srcdiff.passes.place import Placed, place
 from srcdiff.passes.reread import reread
@@ -62,7 +63,7 @@ class Emitted:
 
 def emit(function: Function, scope: Scope, *, comments: bool = True) -> Emitted:
     """The Python source of a function; `scope` says how the user's module calls things."""
-    placed = place(tidied(function))
+    placed = make_objects(place(tidied(function)))
     outside, reserved = _outside(placed.function, scope)
     folded, names = _named(placed, reserved)
     statements = Statements(Expressions(names, folded.folds, outside), folded.conditionals, comments)

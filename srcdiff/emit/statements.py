@@ -155,6 +155,9 @@ class Statements:
             yield self.augment(stmt)
         elif op.style == "assert":
             yield ast.Assert(*of.operands(stmt.args))
+        elif op.style == "set_attribute":
+            owner, value = of.operands(stmt.args)
+            yield ast.Assign([ast.Attribute(owner, op.text, ast.Store())], value)
         elif op.style == "unpack":
             target = self.pattern(op.pattern, stmt.targets)
             yield ast.Assign([target], of.apply(stmt))

@@ -117,11 +117,12 @@ class DictDisplay:
 
 @dataclass(frozen=True, slots=True)
 class RecordDisplay:
-    """A NamedTuple or dataclass, made by calling its class with keywords."""
+    """An object by its class and its attributes; `hint` is the name it would like to have."""
 
     cls: Ref
     fields: tuple[str, ...]
     items: tuple[Operand, ...]
+    hint: str = ""
 
 
 # A tuple is a tuple display.
@@ -149,6 +150,7 @@ class Op:
     append      l, v                              l.append(v)      a new version of list l
     insert      l, index, v                       l.insert(i, v)   likewise
     pop         l, index?                         v = l.pop(i)     two targets: the shorter list, the item (the last)
+    set_attribute a, v                            a.name = v       (text is the attribute)
     assert      a, message?                       assert a, message
     effect      like call                         a statement of its own, never dropped, moved or repeated
     """

@@ -186,8 +186,8 @@ def map_operand(operand: Operand, rename: Rename) -> Operand:
             return ListDisplay(map_operands(items, rename))
         case DictDisplay(keys, items):
             return DictDisplay(keys, map_operands(items, rename))
-        case RecordDisplay(cls, fields, items):
-            return RecordDisplay(cls, fields, map_operands(items, rename))
+        case RecordDisplay(cls, fields, items, hint):
+            return RecordDisplay(cls, fields, map_operands(items, rename), hint)
         case _:
             raise InternalError(f"not an operand: {operand!r}")
 

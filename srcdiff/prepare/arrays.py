@@ -12,7 +12,7 @@ only the run knows whether they are one array (`z = x if p else y`) are tied: af
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,22 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, is_scalar
 from srcdiff.ir.nodes import Apply, Const, Free, ListDisplay, Operand, Ref, SliceOf, Var
-from srcdiff.prepare.values import Closure, DictRef, ListRef, Method, Partial, Poison, Record, Value
+from srcdiff.prepare.values import (
+    REFERENCES,
+    Closure,
+    DictRef,
+    Instance,
+    ListRef,
+    Method,
+    ObjectRef,
+    Partial,
+    Poison,
+    Record,
+    Reference,
+    Super,
+    Value,
+    refs_in,
+)
 from srcdiff.prepare.values import Iterable as Stepped
 from srcdiff.rules.builder import is_view
 from srcdiff.rules.inference import is_basic_index, kind_of
@@ -175,16 +190,34 @@ def arrays_in(low: Lowering, value: Value) -> Iterator[Var]:
                 yield from arrays_in(low, part)
         case Record():
             yield from arrays_in(low, value.values)
-        case ListRef() | DictRef():
-            yield from arrays_in(low, low.store.get(value, ()))
+        case ListRef() | DictRef() | ObjectRef() | Instance():
+            for ref in dict.fromkeys(refs_in(value, low.store)):
+                yield from arrays_beside(low, ref)
         case Partial():
             yield from arrays_in(low, (value.fn, *value.args, *value.kwargs.values()))
         case Method():
+            yield from arrays_in(low, value.owner)
+        case Super():
             yield from arrays_in(low, value.owner)
         case Stepped():
             yield from arrays_in(low, value.args)
         case _:
             return
+
+
+def arrays_beside(low: Lowering, ref: Reference, but: Set[tuple[Reference, str]] = frozenset()) -> Iterator[Var]:
+    """The arrays that a list, dict or object itself holds; `but` are attributes to leave out."""
+    state = low.store.get(ref, ())
+    parts = (
+        (state,)
+        if isinstance(state, Var)
+        else state
+        if isinstance(ref, ListRef)
+        else [v for n, v in state if (ref, n) not in but]
+    )
+    for part in parts:
+        if not isinstance(part, REFERENCES):
+            yield from arrays_in(low, part)
 
 
 def held_by_list(low: Lowering, ref: ListRef, value: Value) -> None:
@@ -205,8 +238,8 @@ def item_of_list(low: Lowering, ref: ListRef, value: Value) -> None:
             tie(low, array, ref)
 
 
-def seen_elsewhere(low: Lowering, names: Iterable[str]) -> set[Var]:
-    """The arrays that something else than these names of this call shows."""
+def seen_elsewhere(low: Lowering, names: Iterable[str], attributes: Set[tuple[Reference, str]] = frozenset()) -> set[Var]:
+    """The arrays that something else shows than these names of this call, and these attributes of objects."""
     own = set(names)
     found: set[Var] = set()
     frames: list[tuple[Frame, bool]] = [(low.frame, True)]
@@ -218,15 +251,18 @@ def seen_elsewhere(low: Lowering, names: Iterable[str]) -> set[Var]:
         done.add(id(frame))
         for name, value in frame.vars.items():
             if not (is_this and name in own):
-                found.update(root_of(low, a) for a in arrays_in(low, value))
+                if not isinstance(value, REFERENCES):
+                    found.update(root_of(low, a) for a in arrays_in(low, value))
                 if isinstance(value, Closure):
                     frames.append((value.frame, value.frame is low.frame))
         for around in (frame.outer, getattr(frame, "caller", None)):
             if around is not None:
                 frames.append((around, around is low.frame))
     for key in low.store:
-        if isinstance(key, (ListRef, DictRef)):
-            found.update(root_of(low, a) for a in arrays_in(low, key))
+        if isinstance(key, REFERENCES):
+            found.update(root_of(low, a) for a in arrays_beside(low, key, attributes))
+    for value in low.openings.values():
+        found.update(root_of(low, a) for a in arrays_in(low, value))
     return found
 
 
@@ -393,16 +429,20 @@ def _is_one_axis(part: Operand) -> bool:
 
 
 def settled(low: Lowering, value: Value) -> Value:
-    """A value with what its arrays hold now; the lists and dicts in it too."""
+    """A value with what its arrays hold now; the lists, dicts and objects in it too."""
+    for ref in dict.fromkeys(refs_in(value, low.store)):
+        if ref in low.store:
+            low.store[ref] = _settled(low, low.store[ref])
+    return _settled(low, value)
+
+
+def _settled(low: Lowering, value: Value) -> Value:
     match value:
         case Var():
             return current(low, value)
         case tuple():
-            return tuple(settled(low, v) for v in value)
+            return tuple(_settled(low, v) for v in value)
         case Record():
-            return Record(value.cls, value.fields, tuple(settled(low, v) for v in value.values))
-        case ListRef() | DictRef():
-            low.store[value] = settled(low, low.store[value])
-            return value
+            return Record(value.cls, value.fields, tuple(_settled(low, v) for v in value.values))
         case _:
             return value

@@ -18,9 +18,21 @@ from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
-from srcdiff.prepare import calls, containers, expressions, statements, writes
+from srcdiff.prepare import calls, containers, expressions, objects, statements, writes
 from srcdiff.prepare.lowering import Lowering, truth
-from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
+from srcdiff.prepare.values import (
+    Closure,
+    DictRef,
+    Instance,
+    Iterable,
+    ListRef,
+    Method,
+    ObjectRef,
+    Partial,
+    Record,
+    Value,
+    is_atom,
+)
 from srcdiff.rules import chapters
 from srcdiff.rules.inference import kind_of
 
@@ -260,13 +272,13 @@ def _isinstance(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Val
             return Const(answers.pop())
         asked = tuple(Ref(t, t.__name__) for t in types)
         return low.builder.apply(ops.call_op(isinstance, "isinstance"), (value, asked if len(asked) > 1 else asked[0]), kind=BOOL)
-    sample = _class_of(low, value)
+    sample = type_of(low, value)
     if sample is None or len(types) != len(wanted):
         raise low.refuse(KindError, "the class of this value is not known when the function is compiled", node)
     return Const(issubclass(sample, types))
 
 
-def _class_of(low: Lowering, value: Value) -> type | None:
+def type_of(low: Lowering, value: Value) -> type | None:
     match value:
         case tuple():
             return tuple
@@ -274,7 +286,7 @@ def _class_of(low: Lowering, value: Value) -> type | None:
             return low.classes.get(value, list)
         case DictRef():
             return low.classes.get(value, dict)
-        case Record():
+        case Record() | ObjectRef():
             return value.cls
         case Instance():
             return type(value.value)
@@ -283,7 +295,7 @@ def _class_of(low: Lowering, value: Value) -> type | None:
         case Ref():
             return type(value.value)
         case Closure() | Partial():
-            return type(_class_of)
+            return type(type_of)
     if not is_atom(value):
         return None
     match kind_of(value):
@@ -525,11 +537,8 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
             if name in ("index", "count"):
                 return search(low, list(owner), name, args, node)
         case Record():
-            if name == "_replace":
-                values = {**dict(zip(owner.fields, owner.values)), **kwargs}
-                return Record(owner.cls, owner.fields, tuple(values[f] for f in owner.fields))
-            if name == "_asdict":
-                return low.new_dict(tuple(zip(owner.fields, owner.values)))
+            made = objects.replaced if name == "_replace" else objects.as_dict
+            return made(low, (owner, *args), kwargs, node)
     if isinstance(owner, Ref) and isinstance(owner.value, np.ufunc):
         return writes.call_ufunc_method(low, owner.value, name.rsplit(".", 1)[-1], args, kwargs, node)
     if is_atom(owner):

@@ -7,7 +7,7 @@ x.sum(axis=0)         np.sum(x, axis=0)
 from __future__ import annotations
 
 import ast
-import dataclasses
+import enum
 import functools
 import inspect
 import os
@@ -21,10 +21,22 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, statements, writes
-from srcdiff.prepare.entry import is_library
+from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, objects, statements, writes
+from srcdiff.prepare.entry import is_instance, is_library, open_held
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
-from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Record, Value, is_atom
+from srcdiff.prepare.values import (
+    Closure,
+    DictRef,
+    Instance,
+    Iterable,
+    ListRef,
+    Method,
+    ObjectRef,
+    Partial,
+    Record,
+    Value,
+    is_atom,
+)
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.rules import chapters
@@ -73,26 +85,39 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
             return builtin_calls.call_method(low, fn, args, kwargs, node)
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
-        case Record(cls):
-            call = inspect.getattr_static(cls, "__call__", None)
-            if isinstance(call, types.FunctionType):
-                return call_value(low, Ref(call, cls.__name__), (fn, *args), kwargs, node)
-        case Instance(value):
-            call = inspect.getattr_static(type(value), "__call__", None)
-            if isinstance(call, types.FunctionType):
-                return call_value(low, Ref(call, type(value).__name__), (fn, *args), kwargs, node)
+        case Record() | Instance() | ObjectRef():
+            call = objects.method_of(fn, "__call__")
+            if call is not None:
+                return call_value(low, call, (fn, *args), kwargs, node)
     raise low.refuse(KindError, "this value cannot be called", node)
 
 
-def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+def handler_of(value: Any) -> Callable[..., Value] | None:
+    """What gives the value of a call of a function that is neither read nor has a rule."""
+    if not _is_hashable(value):
+        return None
+    return next((table[value] for table in (builtin_calls.HANDLERS, writes.WRITERS, objects.HANDLERS) if value in table), None)
+
+
+def _is_hashable(value: Any) -> bool:
     try:
-        handler = builtin_calls.HANDLERS.get(value) or writes.WRITERS.get(value)
+        hash(value)
     except TypeError:
-        handler = None
+        return False
+    return True
+
+
+def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
+    if args and isinstance(args[0], objects.OBJECTS) and _is_hashable(value) and value in objects.CALLED:
+        found = objects.call_special(low, args[0], objects.CALLED[value], args[1:], node)
+        if found is not None:
+            return found
+    handler = handler_of(value)
     if handler is not None:
         return handler(low, args, kwargs, node)
     rule = chapters.find(value)
     if rule is not None:
+        objects.refuse_numpy(low, text, args, node)
         out, args, kwargs = writes.out_of(value, args, kwargs)
         if out is not None:
             return writes.call_with_out(low, value, out, args, kwargs, node)
@@ -109,13 +134,15 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
         )
     if isinstance(value, functools.partial):
         inner = Ref(value.func, getattr(value.func, "__name__", "function"))
-        bound = tuple(_constant(low, a, node) for a in value.args)
-        named = {k: _constant(low, v, node) for k, v in value.keywords.items()}
+        bound = tuple(constant(low, a, node) for a in value.args)
+        named = {k: constant(low, v, node) for k, v in value.keywords.items()}
         return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
+    if isinstance(value, types.MethodType):
+        return call_value(low, Ref(value.__func__, text), (constant(low, value.__self__, node), *args), kwargs, node)
     if isinstance(value, types.FunctionType):
         source = read_function(value)
         check_subset(source)
-        defaults = _defaults(low, value, source)
+        defaults = _defaults(low, value, source, node)
         return _inline(low, source, source.node, None, defaults, value.__name__, args, kwargs, node)
     if isinstance(value, type):
         return _construct(low, value, args, kwargs, node)
@@ -141,29 +168,25 @@ def _spoken_name(value: Any, text: str) -> str:
     )
 
 
-def _constant(low: Lowering, value: Any, node: ast.AST) -> Value:
-    if value is None or isinstance(value, (bool, int, float, str)):
+def constant(low: Lowering, value: Any, node: ast.AST, name: str = "a list") -> Value:
+    """A value that a function, partial or class holds since it was made."""
+    if value is None or type(value) in (bool, int, float, complex, str, bytes):
         return Const(value)
-    if callable(value):
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        items = tuple(constant(low, v, node, name) for v in value)
+        if isinstance(value, tuple):
+            return items
+        made = low.new_list(items)
+        low.foreign[made] = name
+        return made
+    if isinstance(value, enum.Enum) or callable(value) and not is_instance(value):
         return Ref(value, getattr(value, "__name__", "function"))
-    raise low.refuse(KindError, "a partial that holds arrays or containers is not accepted", node)
+    return open_held(low, value)
 
 
-def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource) -> dict[str, Value]:
-    defaults: dict[str, Value] = {}
+def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource, node: ast.AST) -> dict[str, Value]:
     parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
-    for p in parameters:
-        if p.default is not p.empty:
-            if p.default is None or isinstance(p.default, (bool, int, float, str)):
-                defaults[p.name] = Const(p.default)
-            elif isinstance(p.default, (tuple, list)) and all(isinstance(v, (bool, int, float, str)) for v in p.default):
-                items = tuple(Const(v) for v in p.default)
-                defaults[p.name] = items if isinstance(p.default, tuple) else low.new_list(items)
-                if isinstance(p.default, list):
-                    low.foreign[defaults[p.name]] = p.name
-            else:
-                defaults[p.name] = Ref(p.default, p.name)
-    return defaults
+    return {p.name: constant(low, p.default, node, p.name) for p in parameters if p.default is not p.empty}
 
 
 # ---------------------------------------------------------------- the user's functions
@@ -277,22 +300,8 @@ def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[s
     if cls.__module__ in ("builtins", "functools", "itertools", "operator", "collections"):
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise low.refuse(NoRule, f"no derivative rule for `{name}`", node, instead="write it as a loop or a comprehension.")
-    is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
-    if not is_named_tuple and not dataclasses.is_dataclass(cls):
-        raise low.refuse(
-            SyntaxNotAccepted,
-            f"an object of class `{cls.__name__}` is made",
-            node,
-            instead="use a NamedTuple, a dataclass, a tuple or a dict.",
-        )
-    if dataclasses.is_dataclass(cls) and (hasattr(cls, "__post_init__") or "__init__" not in vars(cls) and not is_named_tuple):
-        raise low.refuse(
-            SyntaxNotAccepted,
-            f"`{cls.__name__}` computes while it is made",
-            node,
-            instead="use a dataclass without __post_init__.",
-        )
-    fields = cls._fields if is_named_tuple else tuple(f.name for f in dataclasses.fields(cls))  # type: ignore[attr-defined]
+    if not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        return objects.construct(low, cls, args, kwargs, node)
     try:
         bound = inspect.signature(cls).bind(*args, **kwargs)
     except TypeError as error:
@@ -300,12 +309,8 @@ def _construct(low: Lowering, cls: type, args: tuple[Value, ...], kwargs: dict[s
     values = dict(bound.arguments)
     for p in inspect.signature(cls).parameters.values():
         if p.name not in values:
-            default = p.default
-            if default is None or isinstance(default, (bool, int, float, str)):
-                values[p.name] = Const(default)
-            else:
-                raise low.refuse(KindError, f"the default of `{p.name}` is made anew for each object", node, instead="pass it.")
-    return Record(cls, fields, tuple(values[f] for f in fields))
+            values[p.name] = constant(low, p.default, node)
+    return Record(cls, cls._fields, tuple(values[f] for f in cls._fields))
 
 
 # ---------------------------------------------------------------- primitives

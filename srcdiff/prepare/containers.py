@@ -22,7 +22,7 @@ from srcdiff.ir.kinds import Array, ListOf, Number, combine, is_scalar, join, op
 from srcdiff.ir.nodes import Const, ListDisplay, Ref, SliceOf, Var
 from srcdiff.prepare import arrays, builtin_calls, calls, expressions, loops
 from srcdiff.prepare.lowering import Lowering
-from srcdiff.prepare.values import DictRef, Iterable, ListRef, State, Value, is_atom, refs_in
+from srcdiff.prepare.values import DictRef, Iterable, ListRef, Reference, State, Value, is_atom, refs_in
 from srcdiff.rules.inference import kind_of
 
 Args = tuple[Value, ...]
@@ -33,7 +33,13 @@ Kwargs = dict[str, Value]
 
 
 def put(low: Lowering, ref: ListRef | DictRef, state: State, node: ast.AST | None) -> None:
-    """Change an object; refused where others may see it who would not notice."""
+    """Change a list or dict."""
+    refuse_hidden_change(low, ref, node)
+    low.store[ref] = state
+
+
+def refuse_hidden_change(low: Lowering, ref: Reference, node: ast.AST | None) -> None:
+    """Refuse to change a list, dict or object that others may see who would not notice."""
     name = low.foreign.get(ref)
     if name is not None:
         raise low.refuse(
@@ -54,15 +60,18 @@ def put(low: Lowering, ref: ListRef | DictRef, state: State, node: ast.AST | Non
         if _is_held(low, other, ref):
             raise low.refuse(
                 SyntaxNotAccepted,
-                "a list or dict is changed that may be one of two, depending on the path taken",
+                f"{_spoken_sort(ref)} is changed that may be one of two, depending on the path taken",
                 node,
                 why="Another name may hold the same object, and would show the change.",
-                instead="make a list of its own before: ys = list(xs).",
+                instead="make one of its own before: ys = list(xs).",
             )
-    low.store[ref] = state
 
 
-def _is_held(low: Lowering, ref: ListRef | DictRef, other: ListRef | DictRef) -> bool:
+def _spoken_sort(ref: Reference) -> str:
+    return "a list or dict" if isinstance(ref, (ListRef, DictRef)) else "an object"
+
+
+def _is_held(low: Lowering, ref: Reference, other: Reference) -> bool:
     """Whether a name or another object still holds an object."""
     if ref not in low.store:
         return False

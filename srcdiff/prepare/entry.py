@@ -8,9 +8,11 @@ params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import sys
 import sysconfig
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,12 +68,13 @@ class Mapping:
 
 @dataclass(frozen=True)
 class Fields:
-    """A NamedTuple or dataclass."""
+    """A NamedTuple, a dataclass, or an object by all its attributes; `value` is the object where it may be written to."""
 
     cls: type
     fields: tuple[str, ...]
     items: tuple[Structure, ...]
     path: str
+    value: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +129,9 @@ def describe(value: Any, path: str) -> Structure:
             items = tuple(describe(v, f"{path}[{k!r}]") for k, v in value.items())
             return Mapping(type(value), tuple(value), items, path, getattr(value, "default_factory", None))
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = tuple(f.name for f in dataclasses.fields(value))
-            return Fields(type(value), names, tuple(describe(getattr(value, n), f"{path}.{n}") for n in names), path)
+            names = tuple(f.name for f in dataclasses.fields(value) if hasattr(value, f.name))
+            items = tuple(describe(getattr(value, n), f"{path}.{n}") for n in names)
+            return Fields(type(value), names, items, path, None if is_record(type(value)) else value)
         case _ if is_instance(value):
             return Object(value, path)
         case _:
@@ -144,6 +148,52 @@ def is_instance(value: Any) -> bool:
     ):
         return False
     return bool(cls.__flags__ & 1 << 9)  # a heap type: made by a class statement
+
+
+def is_record(cls: type) -> bool:
+    """Whether objects of a class stay what they are: NamedTuples and frozen dataclasses."""
+    params = getattr(cls, "__dataclass_params__", None)
+    return hasattr(cls, "_fields") if params is None else bool(params.frozen)
+
+
+def vars_of_object(value: Any) -> dict[str, Any]:
+    """The attributes that an object itself holds, in its `__dict__` or in slots."""
+    slots = [n for c in reversed(type(value).__mro__) for n, m in vars(c).items() if isinstance(m, types.MemberDescriptorType)]
+    held = {n: getattr(value, n) for n in slots if hasattr(value, n)}
+    return {**held, **getattr(value, "__dict__", {})}
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an object that is differentiated by its attributes, or may be."""
+    return is_instance(value) and not isinstance(value, (tuple, list, dict, np.ndarray))
+
+
+def object_like(value: Any, attributes: dict[str, Any]) -> Any:
+    """An object of the same class with these attributes; it is made without `__init__`."""
+    made = object.__new__(type(value))
+    for name, held in attributes.items():
+        object.__setattr__(made, name, held)
+    return made
+
+
+def differentiated(s: Structure, around: tuple[int, ...] = ()) -> Structure:
+    """The structure of an argument that is differentiated by: objects are described by all their attributes."""
+    match s:
+        case Object(value, path):
+            if id(value) in around:
+                raise KindError(
+                    f"`{path}` is an object that contains itself",
+                    why="Its gradient would have to contain itself, too.",
+                    instead="leave the reference back out, or differentiate by its attributes.",
+                )
+            items = {
+                n: differentiated(describe(v, f"{path}.{n}"), (*around, id(value))) for n, v in vars_of_object(value).items()
+            }
+            return Fields(type(value), tuple(items), tuple(items.values()), path, value)
+        case Sequence() | Mapping() | Fields():
+            return dataclasses.replace(s, items=tuple(differentiated(i, around) for i in s.items))
+        case _:
+            return s
 
 
 def _array_kind(value: np.ndarray[Any, Any] | np.generic, path: str) -> Kind:
@@ -253,8 +303,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
                 opened.append((key, _open(low, i, _item(builder, i, atom, Const(key), name, leaves), name, leaves)))
             return _foreign(low, low.new_dict(tuple(opened)), s)
         case Object(value, path):
-            return Instance(value, atom, path)
-        case Fields(cls, fields, items, _):
+            return _instance(low, value, atom, path)
+        case Fields(cls, fields, items, path, value):
             values = []
             for f, i in zip(fields, items):
                 if isinstance(i, Known) or id(i) in leaves:
@@ -263,7 +313,24 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
                 kind = i.kind if isinstance(i, Leaf) else Opaque(type(i).__name__)
                 read = builder.apply(Op(f"field {f}", "attribute", f), (atom,), hint=f, kind=kind)
                 values.append(_open(low, i, read, f, leaves))
-            return Record(cls, fields, tuple(values))
+            if value is None:
+                return Record(cls, fields, tuple(values))
+            ref = low.new_object(cls, tuple(zip(fields, values)))
+            low.arguments.append((path, value, ref))
+            low.foreign[ref] = path
+            return ref
+
+
+def _instance(low: Lowering, value: Any, atom: Any, path: str) -> Instance:
+    """An object that outlives the call: by whatever path it is reached, it is the same one."""
+    for other, held, ref in low.arguments:
+        if held is value and isinstance(ref, Instance):
+            low.requirements[f"{other} is {path}"] = True
+            return ref
+    instance = Instance(value, atom, path)
+    low.arguments.append((path, value, instance))
+    low.foreign[instance] = path
+    return instance
 
 
 def _foreign(low: Lowering, ref: Any, s: Leaf | Sequence | Mapping) -> Value:
@@ -307,9 +374,13 @@ def open_global(
     if owner is not None:
         return _read_through(low, value, name, owner, name, _guard_path(low, name, source, is_cell=is_cell, owner=owner))
     if _is_of_root(low, name, source, is_cell=is_cell):
-        structure = describe(value, name)
-        low.requirements[name] = structure
-        return open_structure(low, structure, Free(name, _structure_kind(structure)), name)
+
+        def read() -> Value:
+            structure = describe(value, name)
+            low.requirements[name] = structure
+            return open_structure(low, structure, Free(name, _structure_kind(structure)), name)
+
+        return low.opened(name, read)
     path = _guard_path(low, name, source, is_cell=is_cell, owner=None)
     if is_cell:
         return _read_through(low, value, name, Ref(source.cells[name], f"{name}_cell"), "cell_contents", path)
@@ -319,14 +390,18 @@ def open_global(
 
 def _read_through(low: Lowering, value: Any, name: str, holder: Ref, attribute: str, path: str | None) -> Value:
     """A value of another module or function, read through what holds it; the guard tests its kind at `path`."""
-    structure = describe(value, path or name)
-    if path is None:
-        structure = _without_paths(structure)
-    else:
-        low.requirements[path] = structure
-    kind = _structure_kind(structure)
-    atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (holder,), hint=name, kind=kind)
-    return open_structure(low, structure, atom, name)
+
+    def read() -> Value:
+        structure = describe(value, path or name)
+        if path is None:
+            structure = _without_paths(structure)
+        else:
+            low.requirements[path] = structure
+        kind = _structure_kind(structure)
+        atom = low.builder.apply(Op(f"attribute {attribute}", "attribute", attribute), (holder,), hint=name, kind=kind)
+        return open_structure(low, structure, atom, name)
+
+    return low.opened((id(holder.value), attribute), read)
 
 
 def _structure_kind(s: Structure) -> Kind:
@@ -339,7 +414,8 @@ def _guard_path(low: Lowering, name: str, source: FunctionSource, *, is_cell: bo
         return name
     if owner is not None:
         holder, attribute = owner.value, name
-        if not isinstance(holder, types.ModuleType) or is_library(getattr(holder, "__file__", None) or "<frozen>"):
+        module = sys.modules.get(holder.__module__) if isinstance(holder, type) else holder
+        if not isinstance(module, types.ModuleType) or is_library(getattr(module, "__file__", None) or "<frozen>"):
             return None
     elif is_cell:
         if name not in source.cells:
@@ -375,8 +451,6 @@ def _is_in_scope(low: Lowering, owner: Ref) -> bool:
 
 
 def _module_of(source: FunctionSource) -> Any:
-    import sys
-
     name = source.globals.get("__name__", "")
     module = sys.modules.get(name)
     if module is None or vars(module) is not source.globals:
@@ -385,13 +459,42 @@ def _module_of(source: FunctionSource) -> Any:
 
 
 def read_attribute(low: Lowering, instance: Instance, name: str) -> Value:
-    """An attribute that the object itself holds."""
+    """An attribute that the object itself holds, as it was on entry."""
     path = f"{instance.path}.{name}"
-    structure = describe(getattr(instance.value, name), path)
-    low.requirements[path] = structure
-    kind = _structure_kind(structure)
-    atom = low.builder.apply(Op(f"attribute {name}", "attribute", name), (instance.atom,), hint=name, kind=kind)
-    return open_structure(low, structure, atom, name)
+
+    def read() -> Value:
+        structure = describe(getattr(instance.value, name), path)
+        low.requirements[path] = structure
+        kind = _structure_kind(structure)
+        atom = low.builder.apply(Op(f"attribute {name}", "attribute", name), (instance.atom,), hint=name, kind=kind)
+        before = dict(low.foreign)
+        value = open_structure(low, structure, atom, name)
+        if instance not in low.foreign:  # what the function changes of its arguments is a view of its own
+            low.foreign = before
+        return value
+
+    return low.opened(path, read)
+
+
+def open_held(low: Lowering, value: Any) -> Value:
+    """A value that a function or class holds since it was made: it stays what it is, and is read when the gradient runs."""
+
+    def read() -> Value:
+        structure = _without_paths(describe(value, "held"))
+        return open_structure(low, structure, Ref(value, "held"), "held")
+
+    return low.opened(("held", id(value)), read)
+
+
+def is_plain_attribute(cls: type, name: str) -> bool:
+    """Whether a class gives its objects a value under a name, rather than a method or what a descriptor computes."""
+    found = inspect.getattr_static(cls, name, None)
+    return found is not None and not hasattr(type(found), "__get__")
+
+
+def read_class_attribute(low: Lowering, cls: type, name: str) -> Value:
+    """A value that a class holds for all its objects."""
+    return open_global(low, getattr(cls, name), name, low.frame.source, is_cell=False, owner=Ref(cls, cls.__name__))
 
 
 def _without_paths(s: Structure) -> Structure:
@@ -465,8 +568,11 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
             ]
         case Object(value, path):
             return [f"{path}.__class__ is {_class_name(type(value), known)}"]
-        case Fields(cls, _, items, path):
-            return [f"{path}.__class__ is {_class_name(cls, known)}", *(t for i in items for t in tests(i, known))]
+        case Fields(cls, names, items, path, value):
+            claims = [f"{path}.__class__ is {_class_name(cls, known)}"]
+            if hasattr(value, "__dict__"):
+                claims.append(f"[*{path}.__dict__] == {[n for n in names if n in vars(value)]!r}")
+            return [*claims, *(t for i in items for t in tests(i, known))]
 
 
 def _class_name(cls: type, known: dict[str, Any]) -> str:

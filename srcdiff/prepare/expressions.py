@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import importlib
-import inspect
 import types
 from typing import Any
 
@@ -19,10 +19,25 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, loops, statements
-from srcdiff.prepare.entry import open_global, read_attribute
+from srcdiff.prepare import arrays, calls, containers, loops, objects, statements
+from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
-from srcdiff.prepare.values import Closure, DictRef, Instance, Iterable, ListRef, Method, Partial, Poison, Record, Value, is_atom
+from srcdiff.prepare.values import (
+    REFERENCES,
+    Closure,
+    DictRef,
+    Instance,
+    Iterable,
+    ListRef,
+    Method,
+    ObjectRef,
+    Partial,
+    Poison,
+    Record,
+    Super,
+    Value,
+    is_atom,
+)
 from srcdiff.rules.inference import kind_of
 
 _ARRAY_ATTRIBUTES = {"shape": ops.SHAPE, "size": ops.SIZE, "ndim": ops.NDIM, "dtype": ops.DTYPE, "T": ops.TRANSPOSE}
@@ -56,7 +71,7 @@ def _lower(low: Lowering, node: ast.expr) -> Value:
         case ast.BoolOp(op, values):
             return _bool(low, isinstance(op, ast.And), values, node)
         case ast.IfExp(test, body, orelse):
-            return _conditional(low, lower(low, test), body, orelse, node)
+            return _conditional(low, objects.truth_of(low, lower(low, test), test), body, orelse, node)
         case ast.Call():
             return calls.lower_call(low, node)
         case ast.Attribute(owner, name):
@@ -183,6 +198,9 @@ def import_from(low: Lowering, node: ast.ImportFrom) -> None:
 
 def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Value:
     op = ops.BINARY[symbol]
+    found = objects.binary(low, symbol, a, b, node)
+    if found is not None:
+        return found
     folded = _fold_containers(low, op, a, b, node)
     if folded is not None:
         return folded
@@ -221,14 +239,6 @@ def _dispatching(low: Lowering, a: Value, op: Op, b: Value, node: ast.AST) -> tu
     for i, other in ((0, b), (1, a)):
         if isinstance(sides[i], (ListRef, tuple)) and is_atom(other) and isinstance(kind_of(other), Array):
             sides[i] = calls.call_numpy(low, np.array, (sides[i],), {}, node)
-        elif isinstance(sides[i], Instance):
-            name = type(sides[i].value).__name__
-            raise low.refuse(
-                SyntaxNotAccepted,
-                f"`{op.text}` is given an object of class `{name}`",
-                node,
-                instead="compute with its attributes.",
-            )
         elif isinstance(sides[i], (Closure, Partial, Method, Iterable)):
             raise low.refuse(KindError, f"`{op.text}` is given a function or an iterator", node)
     return sides[0], sides[1]
@@ -286,7 +296,7 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
             if isinstance(x, ListRef) and is_atom(n) and kind_of(n) == Number("int"):
                 return low.new_list(low.builder.apply(ops.MUL, (low.operand(x), n), hint="items"))
     if op in (ops.IS, ops.IS_NOT):
-        same = _is_same(a, b)
+        same = is_same(a, b)
         if same is not None:
             return Const(same == (op is ops.IS))
     if op in (ops.IN, ops.NOT_IN):
@@ -304,8 +314,10 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
     return None
 
 
-def _is_same(a: Value, b: Value) -> bool | None:
-    """`a is b` for what is known: None, functions, classes."""
+def is_same(a: Value, b: Value) -> bool | None:
+    """`a is b` for what is known: None, functions, classes, lists, dicts and objects."""
+    if isinstance(a, REFERENCES) and isinstance(b, REFERENCES):
+        return a == b
     values = [x.value if isinstance(x, (Const, Ref)) else _MISSING for x in (a, b)]
     if _MISSING not in values and all(v is None or isinstance(v, bool) or isinstance(x, Ref) for v, x in zip(values, (a, b))):
         return values[0] is values[1]
@@ -333,6 +345,10 @@ def _is_in(low: Lowering, a: Value, b: Value) -> bool | None:
 def lower_unary(low: Lowering, symbol: str, value: Value, node: ast.AST) -> Value:
     """`-value`, `not value` and so on; the symbol is the name of its node."""
     op = ops.UNARY[symbol]
+    found = objects.unary(low, symbol, value, node)
+    if found is not None:
+        return found
+    value = objects.truth_of(low, value, node) if op is ops.NOT else value
     if op is ops.NOT:
         known = truth(value, low)
         if known is not None:
@@ -373,10 +389,11 @@ def _bool(low: Lowering, is_and: bool, nodes: list[ast.expr], node: ast.AST) -> 
     first = lower(low, nodes[0])
     if len(nodes) == 1:
         return first
-    known = truth(first, low)
+    tested = objects.truth_of(low, first, node)
+    known = truth(tested, low)
     if known is not None:
         return _bool(low, is_and, nodes[1:], node) if known == is_and else first
-    cond = low.store[first] if isinstance(first, ListRef) else low.atom(first)
+    cond = low.atom(tested) if tested is not first else low.store[first] if isinstance(first, ListRef) else low.atom(first)
     before, outer = low.snapshot(), low.builder
     low.builder = outer.inside()
     second = Arm(low.builder, before)
@@ -437,18 +454,16 @@ def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, n
 
 def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     match owner:
-        case Instance():
-            return _instance_attribute(low, owner, name, node)
+        case Instance() | ObjectRef() | Record() | Super():
+            return objects.attribute(low, owner, name, node)
+        case Partial() | Closure():
+            return _function_attribute(low, owner, name, node)
         case Ref(np.ufunc() as ufunc) if name in ("at", "reduce", "accumulate", "outer", "reduceat"):
             return Method(owner, f"{ufunc.__name__}.{name}")
         case Ref(value) if isinstance(value, (types.ModuleType, type)) or not callable(value):
             if not hasattr(value, name):
                 raise low.refuse(KindError, f"`{owner.text}` has no attribute `{name}`", node)
             return open_global(low, getattr(value, name), name, low.frame.source, is_cell=False, owner=owner)
-        case Record():
-            if name in owner.fields:
-                return owner.get(name)
-            return _class_attribute(low, owner, name, node)
         case ListRef() | DictRef() | Iterable():
             return Method(owner, name)
         case tuple():
@@ -480,33 +495,19 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
     raise low.refuse(KindError, f"the attribute `.{name}` of this value is not accepted", node)
 
 
-def _instance_attribute(low: Lowering, owner: Instance, name: str, node: ast.AST) -> Value:
-    """An attribute of an object: a method bound to it, a property computed, a class's attribute, or what the object holds."""
-    cls = type(owner.value)
-    found = inspect.getattr_static(cls, name, None)
-    match found:
-        case types.FunctionType():
-            return Partial(Ref(found, name), (owner,), {})
-        case staticmethod():
-            return Ref(found.__func__, name)
-        case classmethod():
-            return Partial(Ref(found.__func__, name), (Ref(cls, cls.__name__),), {})
-        case property() if found.fget is not None:
-            return calls.call_value(low, Ref(found.fget, name), (owner,), {}, node)
-    if not hasattr(owner.value, name):
-        raise low.refuse(KindError, f"an object of class `{cls.__name__}` has no attribute `{name}`", node)
-    return read_attribute(low, owner, name)
-
-
-def _class_attribute(low: Lowering, owner: Record, name: str, node: ast.AST) -> Value:
-    found = getattr(owner.cls, name, None)
-    if name in ("_replace", "_asdict"):
-        return Method(owner, name)
-    if isinstance(found, types.FunctionType):
-        return Partial(Ref(found, name), (owner,), {})
-    if isinstance(found, property) and found.fget is not None:
-        return calls.call_value(low, Ref(found.fget, name), (owner,), {}, node)
-    raise low.refuse(KindError, f"`{owner.cls.__name__}` has no field `{name}`", node)
+def _function_attribute(low: Lowering, owner: Closure | Partial, name: str, node: ast.AST) -> Value:
+    """Of a partial what it holds, of a method what it is bound to."""
+    if name == "__name__" and isinstance(owner, Closure):
+        return Const(owner.name)
+    if isinstance(owner, Partial) and name in ("func", "__func__"):
+        return owner.fn
+    if isinstance(owner, Partial) and name == "args":
+        return owner.args
+    if isinstance(owner, Partial) and name == "keywords":
+        return low.new_dict(tuple(owner.kwargs.items()))
+    if isinstance(owner, Partial) and name == "__self__" and owner.args:
+        return owner.args[0]
+    raise low.refuse(KindError, f"the attribute `.{name}` of a function is not accepted", node)
 
 
 def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value:
@@ -527,8 +528,14 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             return value
         case DictRef():
             return containers.read_key(low, owner, index, node)
-        case Record():
+        case Record() if issubclass(owner.cls, tuple) and objects.method_of(owner, "__getitem__") is None:
             return _sequence_item(low, owner.values, index, node, lambda part: part)
+        case ObjectRef() | Instance() | Record():
+            found = objects.call_special(low, owner, "__getitem__", (index,), node)
+            if found is not None:
+                return found
+        case Ref(cls) if isinstance(cls, type):
+            return _class_item(low, owner, index, node)
     if not is_atom(owner):
         raise low.refuse(KindError, "this value cannot be indexed", node)
     if isinstance(owner, Const) and isinstance(owner.value, str):
@@ -542,6 +549,13 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
     if isinstance(kind, Number):
         raise low.refuse(KindError, "a number is indexed", node)
     return opened(low, low.builder.item(owner, _index_operand(low, index)))
+
+
+def _class_item(low: Lowering, owner: Ref, index: Value, node: ast.AST) -> Value:
+    """`Mode["FAST"]`, the member of an enumeration; `list[float]`, which is the class as far as calls go."""
+    if isinstance(index, Const) and issubclass(owner.value, enum.Enum):
+        return Ref(owner.value[index.value], f"{owner.text}.{index.value}")
+    return owner
 
 
 def _index_operand(low: Lowering, index: Value) -> Any:
@@ -632,6 +646,7 @@ def known_items(low: Lowering, value: Value) -> list[Value] | None:
 
 def items_of(low: Lowering, value: Value, count: int | None, node: ast.AST) -> list[Value]:
     """The items of a value that is unpacked into `count` names."""
+    value = objects.iterated(low, value, node)
     items = known_items(low, value)
     if items is not None:
         return items

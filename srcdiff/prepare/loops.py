@@ -35,14 +35,17 @@ from srcdiff.ir.nodes import (
     Source,
     Var,
 )
-from srcdiff.prepare import arrays, cells, containers, expressions, statements
+from srcdiff.prepare import arrays, cells, containers, expressions, objects, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
+    REFERENCES,
     Closure,
     DictRef,
+    Instance,
     Iterable,
     ListRef,
     Method,
+    ObjectRef,
     Partial,
     Poison,
     Record,
@@ -222,7 +225,7 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     """Lower a loop. None: what follows goes on in this block; otherwise the tree of everything that follows."""
     if isinstance(node, ast.While):
         return _dynamic(low, node, None, rest)
-    iterable = expressions.lower(low, node.iter)
+    iterable = objects.iterated(low, expressions.lower(low, node.iter), node.iter)
     items = expressions.known_items(low, iterable)
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
@@ -404,9 +407,17 @@ def _range_length(start: Value, stop: Value, step: Value) -> Length:
 # ---------------------------------------------------------------- carried values
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An attribute of an object, which a loop carries as it carries a name."""
+
+    owner: ObjectRef | Instance
+    name: str
+
+
 @dataclass(eq=False)
 class Slot:
-    """A name, or a list or dict, that the loop carries: its value at the head of a trip, in parts."""
+    """A name, an attribute, or a list or dict, that the loop carries: its value at the head of a trip, in parts."""
 
     key: Any
     hint: str
@@ -429,9 +440,14 @@ class Attempt:
     ):
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
         self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
-        self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one list after a trip
         self.indexed = False  # arrays are walked by an index, since the body writes to one of them
         self.tied: set[tuple[Any, Any]] = set()  # carried arrays, by slot and part, that may be one with another or an outer one
+        self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one object after a trip, or one from before the loop
+        self.places: dict[Place, None] = {}  # attributes that the body sets
+
+    def follows(self, ref: Any) -> bool:
+        """Whether a list, dict or object may be carried by what it contains: another one in each trip."""
+        return ref not in self.mutated and not any(place.owner == ref for place in self.places)
 
 
 def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
@@ -528,10 +544,14 @@ def _lower_once(
             low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
             outer.made[low.store[ref]].targets[0].is_users = True
             arrays.held_by_list(low, ref, state)
+    for place in attempt.places:
+        low.set_attribute(place.owner, place.name, low.attribute_in(low.store, place.owner, place.name))
     header = header_of(low, iterable, node.iter, attempt) if isinstance(node, ast.For) else Header([], None, opaque())
+    openings = len(low.openings)
     entry_store, entry_ties = dict(low.store), {key: set(others) for key, others in low.ties.items()}
-    elsewhere = arrays.seen_elsewhere(low, names) if low.frame.vars else set()
+    elsewhere = arrays.seen_elsewhere(low, names, {(p.owner, p.name) for p in attempt.places}) if low.frame.vars else set()
     slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt, elsewhere) for name in names]
+    slots += [_head(low, p, p.name, low.attribute_in(low.store, p.owner, p.name), attempt, elsewhere) for p in attempt.places]
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
     _know_twins(low, slots, attempt)
     inner = outer.inside()
@@ -553,6 +573,8 @@ def _lower_once(
     low.loops.pop()
     low.builder = outer
     ends = statements.leaves(tree)
+    if len(low.openings) > openings:  # what the body is the first to read is from before the loop
+        return None
     is_stable = _settled(low, slots, ends, attempt, entry_store, head_store, mark)
     is_stable &= _ties_settled(low, slots, ends, attempt, entry_ties, mark)
     if not is_stable or attempt.indexed and not was_indexed:
@@ -584,7 +606,7 @@ def _breaking(low: Lowering, broke: str | None) -> Any:
 def _while_body(low: Lowering, node: ast.While) -> Any:
     low.node = node.test
     low.builder.origin = low.origin(node)
-    cond = expressions.lower(low, node.test)
+    cond = objects.truth_of(low, expressions.lower(low, node.test), node.test)
     known = truth(cond, low)
     if known is True:
         return statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
@@ -614,9 +636,9 @@ def list_hint(low: Lowering, ref: Any) -> str:
 
 def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, elsewhere: set[Var]) -> Slot:
     """Bind a name at the head of a trip to parameters of the loop."""
-    slot = Slot(key, spoken_name(name))
+    slot = Slot(key, spoken_name(name), entry=value)
     if key in attempt.poisoned:
-        low.frame.vars[name] = Poison(attempt.poisoned[key])
+        _bind(low, key, Poison(attempt.poisoned[key]))
         return slot
     if isinstance(value, Poison):
         return slot
@@ -627,9 +649,7 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, el
             return slot
         leaves: list[Any] = [Const(UNBOUND)] * _leaf_count(skeleton)
     else:
-        skeleton, leaves = flatten(
-            value, low.store, lambda r: attempt.skeletons.get(key) is not None and r not in attempt.mutated
-        )
+        skeleton, leaves = flatten(value, low.store, lambda r: attempt.skeletons.get(key) is not None and attempt.follows(r))
     if key in attempt.grown and isinstance(value, ListRef):
         skeleton, leaves = _LIST_OF_RUN, [_as_run_list(low, value, attempt.grown[key])]
     slot.skeleton = skeleton
@@ -643,27 +663,39 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, el
                 attempt.tied.add(((slot.key, slot.params.index(param)), other))
     slot.inits = [low.current(init) if isinstance(init, Var) else init for init in leaves]
     low.store = entry
-    slot.entry = value
-    low.frame.vars[name] = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
+    _bind(low, key, rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object))
     return slot
 
 
+def _bind(low: Lowering, key: Any, value: Value) -> None:
+    """Bind a name, or set an attribute, that is carried."""
+    if isinstance(key, Place):
+        low.set_attribute(key.owner, key.name, value)
+    else:
+        low.frame.vars[key] = value
+
+
+def _bound(low: Lowering, key: Any) -> Value:
+    return low.attribute_in(low.store, key.owner, key.name) if isinstance(key, Place) else low.frame.vars.get(key)
+
+
 def _know_twins(low: Lowering, slots: list[Slot], attempt: Attempt) -> None:
-    """Lists that the loop carries by what they contain may be one object with those before it, or with each other."""
-    made: list[tuple[Any, Any, Any]] = []
+    """What the loop carries by what it contains may be one object with those before it, or with each other."""
+    made: list[tuple[Any, Any, list[Any]]] = []
     for slot in slots:
-        if not isinstance(slot.key, str) or slot.skeleton is None or isinstance(low.frame.vars.get(slot.key), Poison):
+        if not isinstance(slot.key, (str, Place)) or slot.skeleton is None or isinstance(_bound(low, slot.key), Poison):
             continue
-        now, before = (list(refs_in(v)) for v in (low.frame.vars[slot.key], slot.entry))
+        now, before = (refs_in(v, low.store) for v in (_bound(low, slot.key), slot.entry))
         for i, ref in enumerate(now):
-            old = before[i] if len(before) == len(now) else None
-            if ref == old:
+            old = [before[i]] if len(before) == len(now) else [r for r in before if type(r) is type(ref)]
+            if ref in old:
                 continue
-            if old is not None:
-                low.take_after(ref, (old,))
-                low.be_twins(ref, old)
-            for key, other, source in made:
-                if source is not None and source == old or (slot.key, key) in attempt.entangled:
+            if len(old) == 1:
+                low.take_after(ref, (old[0],))
+            for other in (*old, *(r for key, r in attempt.entangled if key == slot.key and isinstance(r, REFERENCES))):
+                low.be_twins(ref, other)
+            for key, other, sources in made:
+                if any(source in old for source in sources) or (slot.key, key) in attempt.entangled:
                     low.be_twins(ref, other)
             made.append((slot.key, ref, old))
 
@@ -732,7 +764,7 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
     skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
     slot.skeleton, slot.inits = skeleton, list(leaves)
     slot.params = [_param(slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
-    values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict)
+    values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object)
     low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))
     return slot
 
@@ -749,6 +781,8 @@ def _value_at(low: Lowering, slot: Slot, end: Any) -> Value:
         if is_atom(state):
             return state
         return tuple(state) if isinstance(slot.key, ListRef) else tuple(v for _, v in state)
+    if isinstance(slot.key, Place):
+        return low.attribute_in(end.state[1], slot.key.owner, slot.key.name)
     return end.state[0].get(slot.key, Const(UNBOUND))
 
 
@@ -772,6 +806,9 @@ def _settled(
     # An empty list of unknown items, and every list that the body changes, is carried.
     for end in ends:
         for ref, state in end.state[1].items():
+            if isinstance(ref, (ObjectRef, Instance)):
+                stable &= _note_attributes(low, ref, state, entry, head, attempt)
+                continue
             if isinstance(ref, Var):
                 stable &= _array_settled(low, slots, ref, state, head, attempt, mark)
                 continue
@@ -786,7 +823,7 @@ def _settled(
             if state is not head[ref] and not _same_state(state, head[ref]):
                 stable &= _note_mutation(low, ref, state, head[ref], entry[ref], end, attempt)
     nexts = [e for e in ends if e.sort in ("fall", "continue")]
-    stable &= _untangled(low, slots, ends, attempt)
+    stable &= _untangled(low, slots, ends, attempt, entry)
     for slot in slots:
         if slot.key in attempt.poisoned:
             continue
@@ -811,15 +848,19 @@ def _as_one_value(low: Lowering, end: Any, ref: Any, head: Any) -> None:
     end.state[1][ref] = one
 
 
-def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt) -> bool:
-    """Whether no two names come to hold one list that the loop carries by what it contains."""
+def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any]) -> bool:
+    """Whether no name comes to hold an object that another one holds, too, and that the loop carries by what it contains."""
     found: set[tuple[Any, Any]] = set()
     for end in ends:
         holders: dict[Any, list[Any]] = {}
         for slot in slots:
-            if isinstance(slot.key, str) and slot.key not in attempt.poisoned:
-                for ref in refs_in(_value_at(low, slot, end)):
-                    holders.setdefault(ref, []).append(slot.key)
+            if not isinstance(slot.key, (str, Place)) or slot.key in attempt.poisoned:
+                continue
+            is_opened = slot.skeleton is not None and _takes_apart(slot.skeleton)
+            for ref in refs_in(_value_at(low, slot, end), end.state[1]):
+                holders.setdefault(ref, []).append(slot.key)
+                if is_opened and attempt.follows(ref) and low.state_in(entry, ref) is not None:
+                    found.add((slot.key, ref))
         found |= {(a, b) for keys in holders.values() for a in keys for b in keys if len(keys) > 1}
     is_new = not found <= attempt.entangled
     attempt.entangled |= found
@@ -863,7 +904,7 @@ def _ties_settled(
             value = _value_at(low, slot, end)
             if not _is_bound(value) or isinstance(value, Poison):
                 continue
-            for i, leaf in enumerate(flatten(value, end.state[1], lambda r: r not in attempt.mutated)[1]):
+            for i, leaf in enumerate(flatten(value, end.state[1], attempt.follows)[1]):
                 if arrays.is_array(low, leaf) and isinstance(leaf, Var):
                     roots[slot.key, i] = arrays.root_of(low, leaf)
         for place, root in roots.items():
@@ -888,6 +929,20 @@ def _tie_carried(low: Lowering, slots: list[Slot], values: dict[Any, Any], attem
             arrays.tie(low, value, partner)
 
 
+def _note_attributes(
+    low: Lowering, ref: ObjectRef | Instance, state: Any, entry: dict[Any, Any], head: dict[Any, Any], attempt: Attempt
+) -> bool:
+    """Whether the attributes that the body sets are all known to be carried."""
+    before = low.state_in(entry, ref)
+    if before is None or state is low.state_in(head, ref):
+        return True
+    held = dict(low.state_in(head, ref))
+    new = [Place(ref, name) for name, value in state if name not in held or held[name] is not value]
+    new = [place for place in new if place not in attempt.places]
+    attempt.places.update(dict.fromkeys(new))
+    return not new
+
+
 def _same_state(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, tuple) and len(a) == len(b) and all(x is y or x == y for x, y in zip(a, b))
 
@@ -900,7 +955,7 @@ def _note_mutation(low: Lowering, ref: Any, state: Any, head: Any, entry: Any, e
         grown = kind_of(state) if is_atom(state) else None
         kind: Kind | None = grown.item if isinstance(grown, ListOf) else None
         for item in items:
-            if isinstance(item, (Closure, Partial, Method, Record, Ref)):
+            if isinstance(item, (Closure, Partial, Method, Record, Ref, ObjectRef, Instance)):
                 what = "a list of functions or records grows in a loop whose trips are not known"
                 raise low.refuse(NeedsUnrolling, what, None, instead="loop over a container of known length.")
             this = _carried_kind(kind_of(operand_of(item, end.state[1])))
@@ -922,7 +977,7 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
     if isinstance(value, Const) and value.value is UNBOUND:
         return True
     skeleton, leaves = flatten(
-        value, end.state[1], lambda r: r not in attempt.mutated and (slot.skeleton is None or _takes_apart(slot.skeleton))
+        value, end.state[1], lambda r: attempt.follows(r) and (slot.skeleton is None or _takes_apart(slot.skeleton))
     )
     if slot.skeleton is None:
         attempt.skeletons[slot.key] = skeleton
@@ -935,10 +990,12 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             attempt.grown[slot.key] = attempt.kinds[(slot.key, 0)] = grown
             attempt.skeletons[slot.key] = _LIST_OF_RUN
             return False
-        if slot.key not in attempt.skeletons and (_has_reference(value) or _has_reference(low.frame.vars.get(slot.key))):
+        if slot.key not in attempt.skeletons and (_has_reference(value) or _has_reference(_bound(low, slot.key))):
             attempt.skeletons[slot.key] = skeleton
+            own = refs_in(slot.entry, low.store)  # what it is at first is then carried by what it contains, too
+            attempt.places = {place: None for place in attempt.places if place.owner not in own}
             return False
-        if not isinstance(slot.key, str):
+        if isinstance(slot.key, (ListRef, DictRef)):
             what = "a list or dict has another structure in each trip of a loop"
             raise low.refuse(NeedsUnrolling, what, None, instead="give it all its items or keys before the loop.")
         attempt.poisoned[slot.key] = f"`{slot.hint}` has another structure in each trip of the loop"
@@ -953,7 +1010,7 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             stable = False
             continue
         joined = _widened(param.kind, this, slot.inits[i])
-        if joined is None and not isinstance(slot.key, str):
+        if joined is None and isinstance(slot.key, (ListRef, DictRef)):
             what = "an item of a list or dict has a value of another kind in each trip of a loop"
             raise low.refuse(NeedsUnrolling, what, None, instead="give it one kind from the start.")
         if joined is None:
@@ -979,11 +1036,17 @@ def _grown(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt) 
 
 
 def _takes_apart(skeleton: Skeleton) -> bool:
-    return skeleton.sort in ("list", "dict") or any(_takes_apart(p) for p in skeleton.parts)
+    return skeleton.sort in ("list", "dict", "object") or any(_takes_apart(p) for p in skeleton.parts)
 
 
 def _has_reference(value: Value) -> bool:
-    return isinstance(value, (ListRef, DictRef)) or (isinstance(value, tuple) and any(_has_reference(v) for v in value))
+    match value:
+        case tuple():
+            return any(_has_reference(v) for v in value)
+        case Record():
+            return any(_has_reference(v) for v in value.values)
+        case _:
+            return isinstance(value, (ListRef, DictRef, ObjectRef))
 
 
 def _lengths(kind: Kind) -> Any:
@@ -1068,7 +1131,7 @@ def _carried(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt, *, is
         agrees = agrees and kind is not None
         if kind is None and not isinstance(param, Var):
             return Carried(None, [])
-        is_users = isinstance(slot.key, str) and not slot.key.startswith("<")
+        is_users = isinstance(slot.key, Place) or isinstance(slot.key, str) and not slot.key.startswith("<")
         kind = _carried_kind(kind) if kind is not None else param.kind
         if not isinstance(param, Var):
             param = Var(slot.hint, kind, is_users)
@@ -1096,7 +1159,7 @@ def _flat_ends(
             agrees = False
             continue
         opens = skeleton is None or _takes_apart(skeleton)
-        found, leaves = flatten(value, end.state[1], lambda r, opens=opens: r not in attempt.mutated and opens)  # type: ignore[misc]
+        found, leaves = flatten(value, end.state[1], lambda r, opens=opens: attempt.follows(r) and opens)  # type: ignore[misc]
         if skeleton is None:
             skeleton = found
         if found == skeleton:
@@ -1133,18 +1196,20 @@ def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: lis
         return
     if isinstance(slot.key, (ListRef, DictRef)):
         assert skeleton is not None
-        value = rebuild(skeleton, parts, low.new_list, low.new_dict)
+        value = rebuild(skeleton, parts, low.new_list, low.new_dict, low.new_object)
         if skeleton.sort == "leaf" or isinstance(slot.key, ListRef):
             low.store[slot.key] = value
         else:
             low.store[slot.key] = tuple((k, v) for (k, _), v in zip(low.store[slot.key], value))
         return
     if skeleton is None:
-        low.frame.vars[slot.key] = Poison(
-            attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop")
+        _bind(
+            low,
+            slot.key,
+            Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop")),
         )
     else:
-        low.frame.vars[slot.key] = rebuild(skeleton, parts, low.new_list, low.new_dict)
+        _bind(low, slot.key, rebuild(skeleton, parts, low.new_list, low.new_dict, low.new_object))
 
 
 def _name_list_lengths(slots: list[Slot], params: list[Var], results: list[Var], ends: list[Any], header: Header) -> None:

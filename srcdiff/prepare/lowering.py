@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +20,13 @@ from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
 from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
 from srcdiff.ir.walk import bound_by, map_operand
 from srcdiff.prepare import arrays
+from srcdiff.prepare.entry import is_plain_attribute, read_attribute, read_class_attribute, vars_of_object
 from srcdiff.prepare.values import (
     ATOMS,
     DictRef,
+    Instance,
     ListRef,
+    ObjectRef,
     Poison,
     Record,
     State,
@@ -68,13 +72,18 @@ class Lowering:
     loops: list[Any] = field(default_factory=list)
     node: ast.AST | None = None
     holders: dict[str, Any] = field(default_factory=dict)  # modules and cells that the guard reaches values through
-    foreign: dict[ListRef | DictRef, str] = field(default_factory=dict)  # lists and dicts that a module or object holds
-    inside: set[ListRef | DictRef] = field(default_factory=set)  # those that a list whose length the run decides holds
-    twins: dict[ListRef | DictRef, set[ListRef | DictRef]] = field(default_factory=dict)  # that may be the same object
+    foreign: dict[Any, str] = field(default_factory=dict)  # lists, dicts and objects that a module or function holds
+    inside: set[Any] = field(default_factory=set)  # those that a list whose length the run decides holds
+    twins: dict[Any, set[Any]] = field(default_factory=dict)  # lists, dicts and objects that may be the same one
     classes: dict[ListRef | DictRef, type] = field(default_factory=dict)  # of those that are no plain list or dict
     factories: dict[ListRef | DictRef, Value] = field(default_factory=dict)  # what a defaultdict makes
     cell_names: dict[ListRef, str] = field(default_factory=dict)
     limits: dict[ListRef | DictRef, int] = field(default_factory=dict)  # the maxlen of a deque
+    prologue: Builder = field(init=False)  # reads what outlives the call, before anything else
+    openings: dict[Any, Value] = field(default_factory=dict)  # what the prologue has read
+    initial: Store = field(default_factory=dict)  # what the lists, dicts and objects among it contain at first
+    arguments: list[Any] = field(default_factory=list)  # (path, object, reference) of each object that outlives the call
+    written: set[Any] = field(default_factory=set)  # objects of which an attribute is set
     without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
@@ -116,7 +125,7 @@ class Lowering:
         self.store[ref] = state
         return ref
 
-    def be_twins(self, a: ListRef | DictRef, b: ListRef | DictRef) -> None:
+    def be_twins(self, a: Any, b: Any) -> None:
         """Two objects of the store may be one object of the run."""
         self.twins.setdefault(a, set()).add(b)
         self.twins.setdefault(b, set()).add(a)
@@ -125,10 +134,11 @@ class Lowering:
         """A value goes into a list whose length the run decides: what it holds may not change any more."""
         for ref in refs_in(value):
             self.inside.add(ref)
-            if not is_atom(store[ref]):
-                self.hand_over(tuple(store[ref]), store)
+            state = self.state_in(store, ref)
+            if not is_atom(state):
+                self.hand_over(state if isinstance(ref, ListRef) else tuple(v for _, v in state), store)
 
-    def take_after(self, ref: ListRef | DictRef, others: tuple[ListRef | DictRef, ...]) -> None:
+    def take_after(self, ref: Any, others: tuple[Any, ...]) -> None:
         """What is known of an object beside its contents, where it stands for others."""
         for other in others:
             facts: tuple[dict[Any, Any], ...] = (self.foreign, self.classes, self.factories, self.limits)
@@ -146,6 +156,42 @@ class Lowering:
                 if isinstance(part, Poison):
                     raise self.refuse(KindError, part.reason, instead="put a copy of the array into the list: x.copy().")
         return state
+
+    def new_object(self, cls: type, state: State) -> ObjectRef:
+        ref = ObjectRef(next(self.serial), cls)
+        self.store[ref] = state
+        return ref
+
+    def state_in(self, store: Store, ref: Any) -> State:
+        """What a store says of a list, dict or object; None where it does not know it."""
+        found = store.get(ref)
+        return found if found is not None else () if isinstance(ref, Instance) else self.initial.get(ref)
+
+    def attribute_in(self, store: Store, ref: ObjectRef | Instance, name: str) -> Value:
+        """An attribute that the object itself has; UNBOUND where it has none."""
+        for key, value in self.state_in(store, ref) or ():
+            if key == name:
+                return value
+        if isinstance(ref, Instance) and name in vars_of_object(ref.value):
+            return read_attribute(self, ref, name)
+        cls = type(ref.value) if isinstance(ref, Instance) else ref.cls
+        return read_class_attribute(self, cls, name) if is_plain_attribute(cls, name) else Const(UNBOUND)
+
+    def set_attribute(self, ref: ObjectRef | Instance, name: str, value: Value) -> None:
+        self.written.add(ref)
+        self.store[ref] = tuple({**dict(self.state_in(self.store, ref)), name: value}.items())
+
+    def opened(self, key: Any, read: Callable[[], Value]) -> Value:
+        """What outlives the call is read once, in the prologue."""
+        if key not in self.openings:
+            outer, known = self.builder, set(self.store)
+            self.builder = self.prologue
+            try:
+                self.openings[key] = read()
+            finally:
+                self.builder = outer
+            self.initial.update({ref: state for ref, state in self.store.items() if ref not in known})
+        return self.openings[key]
 
     def items(self, ref: ListRef) -> tuple[Value, ...] | None:
         """What a list contains, where that is known."""
@@ -174,7 +220,7 @@ class Lowering:
         return dict(self.frame.vars), dict(self.store)
 
     def restore(self, snapshot: tuple[dict[str, Value], Store]) -> None:
-        self.frame.vars, self.store = dict(snapshot[0]), dict(snapshot[1])
+        self.frame.vars, self.store = dict(snapshot[0]), {**self.initial, **snapshot[1]}
 
 
 Snapshot = tuple[dict[str, Value], Store]
@@ -306,7 +352,7 @@ class Joiner:
         for part in joined:
             if isinstance(part, Poison):
                 return part
-        return rebuild(sa, joined, self.low.new_list, self.low.new_dict)
+        return rebuild(sa, joined, self.low.new_list, self.low.new_dict, self.low.new_object)
 
     def _parts(self, a: Value, b: Value, hint: str, is_users: bool) -> Value | None:
         """Values that hold lists or dicts, part by part: two names of one object stay that."""
@@ -317,7 +363,7 @@ class Joiner:
             case (Record(), Record()) if (a.cls, a.fields) == (b.cls, b.fields) and any(_holds_object(x) for x in (a, b)):
                 parts = [self.values(x, y, hint, is_users) for x, y in zip(a.values, b.values)]
                 return next((p for p in parts if isinstance(p, Poison)), Record(a.cls, a.fields, tuple(parts)))
-            case (ListRef(), ListRef()) | (DictRef(), DictRef()):
+            case (ListRef(), ListRef()) | (DictRef(), DictRef()) | (ObjectRef(), ObjectRef()):
                 return self._objects(a, b, hint, is_users)
         return None
 
@@ -325,9 +371,10 @@ class Joiner:
         """Two objects: a new one, which may be either. What sees one of the two afterwards is told by `twins`."""
         if (a, b) in self.objects:
             return self.objects[(a, b)]
-        if self.low.classes.get(a) is not self.low.classes.get(b):
+        is_alike = self.low.classes.get(a) is self.low.classes.get(b) and getattr(a, "cls", None) is getattr(b, "cls", None)
+        if not is_alike:
             return Poison(f"`{hint}` has another structure on each path")
-        x, y = self.then.state[1][a], self.orelse.state[1][b]
+        x, y = self.low.state_in(self.then.state[1], a), self.low.state_in(self.orelse.state[1], b)
         joined: Any
         if isinstance(a, ListRef):
             if not is_atom(x) and not is_atom(y) and len(x) == len(y):
@@ -338,20 +385,32 @@ class Joiner:
             if state is None:
                 return Poison(f"`{hint}` has another structure on each path")
             joined = self.low.new_list(state)
+        elif isinstance(a, ObjectRef):
+            joined = self.objects[(a, b)] = self.low.new_object(a.cls, ())  # it may contain itself
+            self.low.store[joined] = self.attributes(a, b, x, y)
         elif [k for k, _ in x] == [k for k, _ in y]:
             joined = self.low.new_dict(tuple((k, self.values(i, j, hint, is_users)) for (k, i), (_, j) in zip(x, y)))
         else:
             return Poison(f"`{hint}` has another structure on each path")
         self.low.take_after(joined, (a, b))
         for other, made in self.objects.items():
-            if a in other or b in other:
+            if (a in other or b in other) and made is not joined:
                 self.low.be_twins(joined, made)
         before = (self.orelse.state[1], self.then.state[1])
         for ref, store in zip((a, b), before):
-            if ref in store:  # it was there before the paths parted
+            if self.low.state_in(store, ref) is not None:  # it was there before the paths parted
                 self.low.be_twins(joined, ref)
         self.objects[(a, b)] = joined
         return joined
+
+    def attributes(self, a: ObjectRef | Instance, b: ObjectRef | Instance, x: State, y: State) -> State:
+        """The attributes of two objects; one that a path does not set is what it was before, or not there."""
+
+        def of(arm: Arm, ref: ObjectRef | Instance, name: str) -> Value:
+            return self.low.attribute_in(arm.state[1], ref, name)
+
+        names = {**dict(x), **dict(y)}
+        return tuple((n, self.values(of(self.then, a, n), of(self.orelse, b, n), n, True)) for n in names)
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
         """Two lists of different lengths: one whose length the run decides."""
@@ -376,7 +435,7 @@ class Joiner:
 
 def _holds_object(value: Value) -> bool:
     match value:
-        case ListRef() | DictRef():
+        case ListRef() | DictRef() | ObjectRef():
             return True
         case tuple():
             return any(_holds_object(v) for v in value)
@@ -447,10 +506,13 @@ def join_arms(
             if not any(ref in inside for inside in made_inside):
                 store[ref] = joiner.versions(ref)
             continue
-        if ref not in then.state[1] or ref not in orelse.state[1]:
-            store[ref] = then.state[1].get(ref, orelse.state[1].get(ref))
-            continue
-        store[ref] = _join_state(joiner, ref, then.state[1][ref], orelse.state[1][ref])
+        a, b = (low.state_in(arm.state[1], ref) for arm in (then, orelse))
+        if a is None or b is None:
+            store[ref] = b if a is None else a
+        elif isinstance(ref, (ObjectRef, Instance)):
+            store[ref] = a if a is b else joiner.attributes(ref, ref, a, b)
+        else:
+            store[ref] = _join_state(joiner, ref, a, b)
     low.frame.vars = names
     low.store = {**store, **{r: s for r, s in low.store.items() if r not in store}}
     if joiner.results or then.builder.stmts or orelse.builder.stmts:

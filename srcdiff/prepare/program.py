@@ -14,7 +14,7 @@ from typing import Any
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
 from srcdiff.ir.nodes import Const, Operand, Parameter, Ref, Stmt, Var
-from srcdiff.prepare import arrays, cells, expressions, statements
+from srcdiff.prepare import arrays, cells, expressions, objects, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
@@ -63,12 +63,12 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
     fn = source.node
     if isinstance(fn, ast.AsyncFunctionDef):
         raise SyntaxNotAccepted("an async function is not accepted", source.origin(fn))
-    builder = Builder()
+    prologue = Builder()
     frame = Frame(source, locals=function_locals(fn))
     frame.node = fn
-    low = Lowering(frame, builder, serial=itertools.count())
-    low.root_source = source
-    builder.current, builder.merged, builder.keeps_apart = low.current, set(), keeps_apart
+    low = Lowering(frame, prologue, serial=itertools.count())
+    low.root_source, low.prologue = source, prologue
+    prologue.current, prologue.merged, prologue.keeps_apart = low.current, set(), keeps_apart
     params: list[Parameter] = []
     values: dict[str, Value] = {}
     for name, style, default in parameters(source):
@@ -81,6 +81,9 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
     cells.open_cells(low, frame, fn)
     entry_lists = dict(low.store)
     low.foreign.clear()  # what the function changes of its arguments is a view of its own
+    builder = low.builder = Builder()
+    builder.made, builder.transposed, builder.known = prologue.made, prologue.transposed, prologue.known
+    builder.current, builder.merged, builder.keeps_apart = prologue.current, prologue.merged, keeps_apart
     if isinstance(fn, ast.Lambda):
         low.builder.origin = low.origin(fn.body)
         result = expressions.lower(low, fn.body)
@@ -88,13 +91,14 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
         tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
         result = statements.settle(low, tree, builder).value
     result = arrays.settled(low, result)
+    objects.require_distinct(low)
     return Primal(
         source,
         source.name,
         tuple(params),
         structures,
         values,
-        tuple(builder.stmts),
+        (*prologue.stmts, *builder.stmts),
         result,
         low.store,
         low.requirements,

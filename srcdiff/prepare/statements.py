@@ -103,7 +103,7 @@ def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tr
 
 def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continuation) -> Tree | None:
     """An if statement; None when it falls through and the rest goes on in the same block."""
-    cond = expressions.lower(low, node.test)
+    cond = objects.truth_of(low, expressions.lower(low, node.test), node.test)
     known = truth(cond, low)
     if known is not None:
         chosen = node.body if known else node.orelse
@@ -236,6 +236,8 @@ def delete(low: Lowering, target: ast.expr) -> None:
 def write_item(low: Lowering, owner: Value, index: Value, value: Value, node: ast.AST) -> None:
     if isinstance(owner, (ListRef, DictRef)):
         containers.write_item(low, owner, index, value, node)
+    elif objects.method_of(owner, "__setitem__") is not None:
+        objects.call_special(low, owner, "__setitem__", (index, value), node)
     else:
         writes.write_item(low, owner, index, value, node)
 
@@ -298,7 +300,9 @@ def _augmented(low: Lowering, node: ast.AugAssign) -> None:
     if has_rank and arrays.is_array(low, current):
         writes.augmented(low, current, operator, operand, node)
         return
-    result = expressions.binary(low, operator, current, operand, node)
+    result = objects.in_place(low, operator, current, operand, node)
+    if result is None:
+        result = expressions.binary(low, operator, current, operand, node)
     if isinstance(kind, Array) and not has_rank:
         raise low.refuse(
             SyntaxNotAccepted,
@@ -333,4 +337,5 @@ def _updated(low: Lowering, current: Value, operator: str, node: ast.AugAssign) 
     if arrays.is_array(low, current):
         writes.augmented(low, current, operator, operand, node)
         return current
-    return expressions.binary(low, operator, current, operand, node)
+    found = objects.in_place(low, operator, current, operand, node)
+    return expressions.binary(low, operator, current, operand, node) if found is None else found

@@ -2,19 +2,21 @@
 
     x              an atom            (h, c)         a tuple of values
     hs = []        ListRef → store    {"W": W}       DictRef → store
-    dense          Ref / Closure      Line(2.0, b)   Record
+    dense          Ref / Closure      Pair(2.0, b)   Record (a NamedTuple)
+    cell = Cell()  ObjectRef → store  model          Instance, an argument's object
 
-Lists and dicts have identity: a name holds a reference, the store holds what the object now contains.
+Lists, dicts and objects have identity: a name holds a reference, the store holds what the object now contains.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from srcdiff.ir.nodes import Atom, Const, DictDisplay, Free, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
+from srcdiff.errors import KindError
+from srcdiff.ir.nodes import UNBOUND, Atom, Const, DictDisplay, Free, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
 
 if TYPE_CHECKING:
     from srcdiff.prepare.lowering import Frame
@@ -36,8 +38,16 @@ class DictRef:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectRef:
+    """An object of a class of the user's whose attributes are all known; the store maps it to a tuple of (name, value)."""
+
+    serial: int
+    cls: type
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """A NamedTuple or dataclass by its fields."""
+    """A NamedTuple or a frozen dataclass by its fields."""
 
     cls: type
     fields: tuple[str, ...]
@@ -85,11 +95,22 @@ class Iterable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """An object of a class of the user's: its attributes are read when the function runs, their kinds are known."""
+    """An object that outlives the call: its attributes are read when the function runs, their kinds are known.
+
+    The store holds those attributes that the function has set.
+    """
 
     value: Any
     atom: Atom
     path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Super:
+    """`super()` in a method of `cls`: the attributes of `owner` that classes after `cls` give it."""
+
+    cls: type
+    owner: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +124,43 @@ Value = Any
 """An atom, SliceOf, a tuple of values, or one of the classes above."""
 
 ATOMS = (Var, Const, Free, Ref)
+REFERENCES = (ListRef, DictRef, ObjectRef, Instance)
+Reference = ListRef | DictRef | ObjectRef | Instance
 State = Any
 Store = dict[Any, State]
 """What lists and dicts contain, and what arrays that were written to hold now."""
 
 
-def refs_in(value: Value) -> Iterator[ListRef | DictRef]:
-    """The lists and dicts that a value holds, itself included; not those inside these."""
-    match value:
-        case ListRef() | DictRef():
-            yield value
-        case tuple():
-            for part in value:
-                yield from refs_in(part)
-        case Record():
-            for part in value.values:
-                yield from refs_in(part)
-        case Iterable():
-            yield from refs_in(value.args)
+def refs_in(value: Value, store: Store | None = None) -> list[Any]:
+    """The lists, dicts and objects that a value holds, itself included; with a store, also those inside these."""
+    found: list[Any] = []
+    frames: list[Frame] = []
+
+    def visit(v: Value) -> None:
+        match v:
+            case tuple():
+                for part in v:
+                    visit(part)
+            case ListRef() | DictRef() | ObjectRef() | Instance():
+                is_new = v not in found
+                found.append(v)
+                state = store.get(v, ()) if store is not None and is_new else ()
+                if not is_atom(state):
+                    visit(state if isinstance(v, ListRef) else tuple(part for _, part in state))
+            case Record():
+                visit(v.values)
+            case Iterable():
+                visit(v.args)
+            case Partial():
+                visit((v.fn, *v.args, *v.kwargs.values()))
+            case Method() | Super():
+                visit(v.owner)
+            case Closure() if v.frame not in frames:
+                frames.append(v.frame)
+                visit((*v.defaults.values(), *v.frame.vars.values()))
+
+    visit(value)
+    return found
 
 
 def is_atom(value: Value) -> bool:
@@ -139,9 +179,10 @@ class Skeleton:
 _LEAF = Skeleton("leaf", None)
 
 
-def flatten(value: Value, store: Store, follow: Callable[[ListRef | DictRef], bool]) -> tuple[Skeleton, list[Atom]]:
-    """A value as a skeleton and its atoms; `follow` says which lists and dicts are taken apart by what they contain."""
+def flatten(value: Value, store: Store, follow: Callable[[Any], bool]) -> tuple[Skeleton, list[Atom]]:
+    """A value as a skeleton and its atoms; `follow` says which lists, dicts and objects are taken apart by what they contain."""
     leaves: list[Atom] = []
+    around: list[Any] = []
 
     def visit(v: Value) -> Skeleton:
         match v:
@@ -154,15 +195,27 @@ def flatten(value: Value, store: Store, follow: Callable[[ListRef | DictRef], bo
                 return Skeleton("tuple", len(v), tuple(visit(x) for x in v))
             case Record():
                 return Skeleton("record", (v.cls, v.fields), tuple(visit(x) for x in v.values))
-            case ListRef() | DictRef() if follow(v):
-                state = store[v]
-                if isinstance(v, ListRef):
-                    return Skeleton("list", is_atom(state), (visit(state),) if is_atom(state) else tuple(visit(x) for x in state))
-                return Skeleton("dict", tuple(k for k, _ in state), tuple(visit(x) for _, x in state))
+            case ListRef() | DictRef() | ObjectRef() if v in around:
+                raise KindError("an object that contains itself is carried from path to path", instead="leave the cycle out.")
+            case ListRef() | DictRef() | ObjectRef() if follow(v):
+                around.append(v)
+                skeleton = opened(v)
+                around.pop()
+                return skeleton
             case SliceOf():
                 return Skeleton("slice", None, (visit(v.start), visit(v.stop), visit(v.step)))
             case _:
                 return Skeleton("static", _Same(v))
+
+    def opened(v: Any) -> Skeleton:
+        state = store[v]
+        match v:
+            case ListRef():
+                return Skeleton("list", is_atom(state), (visit(state),) if is_atom(state) else tuple(visit(x) for x in state))
+            case DictRef():
+                return Skeleton("dict", tuple(k for k, _ in state), tuple(visit(x) for _, x in state))
+            case _:
+                return Skeleton("object", (v.cls, tuple(k for k, _ in state)), tuple(visit(x) for _, x in state))
 
     return visit(value), leaves
 
@@ -190,9 +243,13 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def rebuild(
-    skeleton: Skeleton, leaves: list[Atom], new_list: Callable[[State], ListRef], new_dict: Callable[[State], DictRef]
+    skeleton: Skeleton,
+    leaves: list[Atom],
+    new_list: Callable[[State], ListRef],
+    new_dict: Callable[[State], DictRef],
+    new_object: Callable[[type, State], ObjectRef],
 ) -> Value:
-    """The value with this skeleton and these atoms; lists and dicts in it are made anew."""
+    """The value with this skeleton and these atoms; lists, dicts and objects in it are made anew."""
     queue = iter(leaves)
 
     def make(s: Skeleton) -> Value:
@@ -211,6 +268,9 @@ def rebuild(
                 return new_list(parts[0] if s.detail else parts)
             case "dict":
                 return new_dict(tuple(zip(s.detail, (make(p) for p in s.parts))))
+            case "object":
+                cls, names = s.detail
+                return new_object(cls, tuple(zip(names, (make(p) for p in s.parts))))
             case "slice":
                 return SliceOf(*(make(p) for p in s.parts))
         raise AssertionError(s.sort)
@@ -219,7 +279,7 @@ def rebuild(
 
 
 def _is_plain(held: Any) -> bool:
-    return not isinstance(held, (ListRef, DictRef, Record, Closure, Partial, Method, Iterable, Instance, Poison))
+    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Poison))
 
 
 def operand_of(value: Value, store: Store) -> Operand:
@@ -235,13 +295,22 @@ def operand_of(value: Value, store: Store) -> Operand:
         case DictRef():
             state = store[value]
             return DictDisplay(tuple(k for k, _ in state), tuple(operand_of(v, store) for _, v in state))
+        case ObjectRef():
+            state = store[value]
+            names = tuple(k for k, v in state if not _is_absent(v))
+            parts = tuple(operand_of(v, store) for _, v in state if not _is_absent(v))
+            return RecordDisplay(Ref(value.cls, value.cls.__name__), names, parts)
         case Record():
             return RecordDisplay(
                 Ref(value.cls, value.cls.__name__), value.fields, tuple(operand_of(v, store) for v in value.values)
             )
         case SliceOf():
             return value
-        case Instance():
+        case Instance() if not store.get(value):
             return value.atom
         case _:
             raise TypeError(type(value).__name__)
+
+
+def _is_absent(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is UNBOUND

@@ -1,8 +1,7 @@
-"""Arguments and gradients as users nest them: tuples, lists, dicts, NamedTuples, dataclasses."""
+"""Arguments and gradients as users nest them: tuples, lists, dicts, NamedTuples, objects."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import types
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from srcdiff.errors import NotDifferentiable
+from srcdiff.prepare.entry import is_object, object_like, vars_of_object
 
 
 class Mismatch(Exception):
@@ -25,9 +25,8 @@ def map_leaves(value: Any, path: str, fn: Callable[[str, Any], Any]) -> Any:
             return type(value)([map_leaves(v, f"{path}[{i}]", fn) for i, v in enumerate(value)])
         case dict():
             return {k: map_leaves(v, f"{path}[{k!r}]", fn) for k, v in value.items()}
-        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = [f.name for f in dataclasses.fields(value) if f.init]
-            return dataclasses.replace(value, **{n: map_leaves(getattr(value, n), f"{path}.{n}", fn) for n in names})
+        case _ if is_object(value):
+            return object_like(value, {n: map_leaves(v, f"{path}.{n}", fn) for n, v in vars_of_object(value).items()})
         case _:
             return fn(path, value)
 
@@ -46,9 +45,9 @@ def pair_leaves(argument: Any, gradient: Any, path: str) -> Iterator[tuple[str, 
                 raise Mismatch(f"the gradient by {path} has not the keys {list(argument)}")
             for k, a in argument.items():
                 yield from pair_leaves(a, gradient and gradient[k], f"{path}[{k!r}]")
-        case _ if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
-            for f in dataclasses.fields(argument):
-                yield from pair_leaves(getattr(argument, f.name), getattr(gradient, f.name, None), f"{path}.{f.name}")
+        case _ if is_object(argument):
+            for name, a in vars_of_object(argument).items():
+                yield from pair_leaves(a, getattr(gradient, name, None), f"{path}.{name}")
         case _:
             yield path, argument, gradient
 

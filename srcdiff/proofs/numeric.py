@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from srcdiff.prepare.entry import is_object, object_like, vars_of_object
 
 Pullback = Callable[[Any], Sequence[Any]]
 
@@ -178,7 +179,7 @@ def _replaced(value: Any, path: str, at: str, leaf: Any, *, zero_elsewhere: bool
 
 
 def _is_container(value: Any) -> bool:
-    return isinstance(value, tuple | list | dict) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return isinstance(value, tuple | list | dict) or is_object(value)
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:
@@ -189,7 +190,7 @@ def _children(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, tuple | list):
         return [(f"[{i}]", child) for i, child in enumerate(value)]
     if _is_container(value):
-        return [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value) if field.init]
+        return [(f".{name}", child) for name, child in vars_of_object(value).items()]
     return []
 
 
@@ -200,8 +201,7 @@ def _rebuilt(value: Any, children: list[Any]) -> Any:
         return type(value)(*children)
     if isinstance(value, tuple | list):
         return type(value)(children)
-    names = (field.name for field in dataclasses.fields(value) if field.init)
-    return dataclasses.replace(value, **dict(zip(names, children)))
+    return object_like(value, dict(zip(vars_of_object(value), children)))
 
 
 def _is_real(leaf: Any) -> bool:

@@ -5,6 +5,7 @@ loss(w, b)  ⟶  loss_grad(w, b): forward sweep, reverse sweep, return (w_bar, b
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,7 +44,7 @@ from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
 from srcdiff.prepare.entry import Sequence as SequenceOf
 from srcdiff.prepare.program import Primal
-from srcdiff.prepare.values import DictRef, ListRef, Record, Value, is_atom, operand_of
+from srcdiff.prepare.values import DictRef, ListRef, ObjectRef, Record, Value, is_atom, operand_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
@@ -269,6 +270,9 @@ def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: lis
         case Record():
             for field, part in zip(result.fields, result.values):
                 read(part, None, field=field)
+        case ObjectRef():
+            for field, part in primal.store[result]:
+                read(part, None, field=field)
 
 
 def _split(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
@@ -433,7 +437,8 @@ def _parts(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure, 
         case Mapping(_, _, items, _):
             return list(zip(items, (v for _, v in primal.entry_lists[value])))
         case Fields(_, _, items, _):
-            return list(zip(items, value.values))
+            held = [v for _, v in primal.entry_lists[value]] if isinstance(value, ObjectRef) else value.values
+            return list(zip(items, held))
         case _:
             return []
 
@@ -457,8 +462,13 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
                 return display
             first = (Ref(factory, getattr(factory, "__name__", "default_factory")),) if cls is defaultdict else ()
             return b.apply(call_op(cls, cls.__name__), (*first, display), kind=Opaque("dict"))
-        case Fields(cls, fields, _, _):
-            return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts))
+        case Fields(cls, fields, _, path):
+            return RecordDisplay(Ref(cls, cls.__name__), fields, tuple(parts), _bar_name(path))
+
+
+def _bar_name(path: str) -> str:
+    """What the gradient by the argument at a path is called: `layers_0_bar`."""
+    return re.sub(r"\W+", "_", path).strip("_") + "_bar"
 
 
 def _has_single(primal: Primal) -> bool:

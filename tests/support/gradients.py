@@ -6,7 +6,6 @@ check_gradient(lambda x: np.sum(x**2), x)      passes
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import srcdiff
+from srcdiff.prepare.entry import is_object, vars_of_object
 from srcdiff.proofs import numeric
 
 
@@ -75,8 +75,8 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         children = [(f"[{key!r}]", child) for key, child in value.items()]
     elif isinstance(value, (tuple, list)):
         children = [(f"[{i}]", child) for i, child in enumerate(value)]
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        children = [(f".{field.name}", getattr(value, field.name)) for field in dataclasses.fields(value)]
+    elif is_object(value):
+        children = [(f".{name}", child) for name, child in vars_of_object(value).items()]
     else:
         yield path, value
         return
