@@ -41,6 +41,7 @@ from srcdiff.ir.nodes import (
 )
 from srcdiff.ir.walk import map_atom, map_end, map_operand, map_operands, map_source, map_stmt, operands_of, parts_of, vars_of
 from srcdiff.passes.augment import augmentable, augmented
+from srcdiff.passes.detach import detach, views_of
 
 VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 """The styles that make a new version of their first argument."""
@@ -60,14 +61,23 @@ class Placed:
 
 
 def place(function: Function) -> Placed:
+    decisions = _decided(function)
+    if decisions.shown:
+        detached = _decided(detach(function, decisions.shown))
+        if len(detached.kept) < len(decisions.kept):
+            decisions = detached
+    rewrite = _Rewrite(decisions.ownership, decisions)
+    return Placed(replace(decisions.function, body=rewrite.block(decisions.function.body)), decisions.ownership)
+
+
+def _decided(function: Function) -> _Decisions:
     guarded = _Guard()
     body = guarded.block(function.body)
     function = replace(function, body=body)
     ownership = Ownership(function)
-    decisions = _Decisions(ownership, guarded.copy_of)
+    decisions = _Decisions(function, ownership, guarded.copy_of)
     decisions.run(function)
-    rewrite = _Rewrite(ownership, decisions)
-    return Placed(replace(function, body=rewrite.block(function.body)), ownership)
+    return decisions
 
 
 # ------------------------------------------------------------ a copy before each version
@@ -149,11 +159,16 @@ class _Guard:
 class _Decisions(Backward):
     """Which copies may be dropped, and which sums may be added in place.
 
-    `users` counts for each site the live variables that reach it.
+    `users` counts for each site the live variables that reach it. `shown` are the views that keep an array from being written
+    in place, `kept` the copies that are made for it.
     """
 
-    def __init__(self, ownership: Ownership, copy_of: dict[Apply, Apply]) -> None:
+    def __init__(self, function: Function, ownership: Ownership, copy_of: dict[Apply, Apply]) -> None:
         super().__init__({})
+        self.function = function
+        self.views, self.handed_on = views_of(function)
+        self.shown: set[Var] = set()
+        self.kept: list[Apply] = []
         self.ownership = ownership
         self.copy_of = copy_of
         self.users: dict[int, int] = {}
@@ -175,6 +190,9 @@ class _Decisions(Backward):
         if copy is not None:
             if self.may_overwrite(copy.args[0]) and (copy is stmt or self.is_apart(copy.args[0], stmt)):
                 self.dropped.add(copy)
+            else:
+                self.kept.append(copy)
+                self.shown |= self.in_the_way(copy.args[0])
         elif augmentable(stmt):
             for order in augmented(stmt):
                 if self.may_overwrite(order.args[0]):
@@ -186,6 +204,21 @@ class _Decisions(Backward):
         if not isinstance(operand, Var) or operand in self.live or not self.ownership.owns(operand):
             return False
         return not any(self.users.get(site) for site in self.ownership.memory[operand].own)
+
+    def in_the_way(self, operand: Operand) -> set[Var]:
+        """The views that alone keep a value from being overwritten; none where something else does."""
+        if not isinstance(operand, Var) or operand in self.live or not self.ownership.owns(operand):
+            return set()
+        own = self.ownership.memory[operand].own
+        found: set[Var] = set()
+        for var in self.live:
+            if own.isdisjoint(self.ownership.memory[var].reached):
+                continue
+            inside = {var} & self.views or {v for v in self.handed_on if not own.isdisjoint(self.ownership.memory[v].reached)}
+            if not inside:
+                return set()
+            found |= inside
+        return found
 
     def is_apart(self, base: Operand, stmt: Apply) -> bool:
         """Whether what a version reads beside its base is apart from it. NumPy itself minds overlap behind a basic index."""
