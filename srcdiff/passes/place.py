@@ -67,7 +67,10 @@ def place(function: Function) -> Placed:
         if len(detached.kept) < len(decisions.kept):
             decisions = detached
     rewrite = _Rewrite(decisions.ownership, decisions)
-    return Placed(replace(decisions.function, body=rewrite.block(decisions.function.body)), decisions.ownership)
+    placed = replace(decisions.function, body=rewrite.block(decisions.function.body))
+    # A copy that is not made before a loop: what the loop carries has the memory of what it starts from.
+    shares = any(decisions.copy_of.get(copy) is copy for copy in decisions.dropped)
+    return Placed(placed, Ownership(placed) if shares else decisions.ownership)
 
 
 def _decided(function: Function) -> _Decisions:

@@ -23,10 +23,12 @@ Component = tuple[Var, int]
 
 
 class Adjoints:
-    """Adjoints by value; those of a tuple's items by (value, position)."""
+    """Adjoints by value; those of a tuple's items by (value, position). `arrays`: what holds a version of an array now."""
 
-    def __init__(self, outer: Adjoints | None = None) -> None:
+    def __init__(self, outer: Adjoints | None = None, around: Adjoints | None = None) -> None:
         self.outer = outer
+        self.around = around  # of a loop's body: the table outside, for arrays alone
+        self.arrays: dict[Var, Var] = {}
         self.own: dict[Var | Component, Staged | None] = {}
 
     def get(self, key: Var | Component) -> Staged | None:
@@ -46,6 +48,18 @@ class Adjoints:
 
     def put(self, key: Var | Component, value: Staged) -> None:
         self.own[key] = value
+
+    def array(self, version: Var) -> Var | None:
+        """What holds a version of an array that the reverse sweep has restored."""
+        table: Adjoints | None = self
+        while table is not None:
+            if version in table.arrays:
+                return table.arrays[version]
+            table = table.outer or table.around
+        return None
+
+    def put_array(self, version: Var, held: Var) -> None:
+        self.arrays[version] = held
 
 
 def named(value: Staged, var: Var) -> Staged:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ from srcdiff.ir.nodes import (
     Yield,
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
-from srcdiff.ir.walk import bound_by, ends_of, map_block, operands_of, vars_of
+from srcdiff.ir.walk import blocks_of, bound_by, ends_of, map_block, operands_of, vars_of
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
@@ -50,6 +50,7 @@ from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, full, zero
+from srcdiff.transform.restoring import Plan
 from srcdiff.transform.reverse import Reverser, free_vars
 
 Selector = tuple[str, int | None]
@@ -63,8 +64,7 @@ def gradient(
     result, aux = _split(primal, has_aux)
     _inputs(primal, [_selected(primal, a) for a in argnums], needs_each=True)
     _check_scalar(primal, result)
-    seeds = [(result, Const(1.0))] if isinstance(result, Var) else []
-    forward, builder, gradients = _swept(primal, argnums, seeds)
+    forward, builder, gradients, _ = _swept(primal, argnums, lambda b: (_one(result), None))
     value: Operand = gradients[0] if is_single else gradients
     head: Operand = result if aux is None else (result, aux)
     if with_value:
@@ -76,18 +76,41 @@ def gradient(
     return Function(name, primal.params, Block((*forward, *builder.stmts), Return(value)), primal.docstring)
 
 
+def _one(result: Value) -> list[tuple[Var, Any]]:
+    return [(result, Const(1.0))] if isinstance(result, Var) else []
+
+
+Seeds = Callable[[Builder], tuple[Sequence[tuple[Var, Any]], Any]]
+"""Adds what reads the adjoints of the results to a builder; gives these adjoints by result, and what else the caller wants."""
+
+
 def _swept(
-    primal: Primal,
-    argnums: Sequence[Selector],
-    seeds: Sequence[tuple[Var, Any]],
-    builder: Builder | None = None,
-    needs_each: bool = True,
-) -> tuple[list[Stmt], Builder, tuple[Operand, ...]]:
-    """The forward sweep, the reverse sweep in its builder, and the gradients."""
-    builder = Builder() if builder is None else builder
+    primal: Primal, argnums: Sequence[Selector], seeds: Seeds, needs_each: bool = True
+) -> tuple[list[Stmt], Builder, tuple[Operand, ...], Any]:
+    """The forward sweep, the reverse sweep in its builder, the gradients, and what the seeds gave beside the adjoints.
+
+    Where arrays are overwritten, a first sweep shows of which of them it is cheaper to restore what they held, and a second
+    one through which loops that has to go back.
+    """
+    swept, reverser = _sweep(primal, argnums, seeds, needs_each, Plan())
+    restored = reverser.keeping.plan(reverser.objects, swept[1].stmts)
+    if restored:
+        swept, reverser = _sweep(primal, argnums, seeds, needs_each, Plan(restored))
+        block = Block((*swept[0], *swept[1].stmts), Return(swept[2]))
+        read = set(_read_in(drop_dead_code_in(block)))
+        flows = frozenset(key for key, var in reverser.restorer.flowed.items() if var in read)
+        swept, _ = _sweep(primal, argnums, seeds, needs_each, Plan(restored, flows))
+    return swept
+
+
+def _sweep(
+    primal: Primal, argnums: Sequence[Selector], seeds: Seeds, needs_each: bool, plan: Plan
+) -> tuple[tuple[list[Stmt], Builder, tuple[Operand, ...], Any], Reverser]:
+    builder = Builder()
+    pairs, beside = seeds(builder)
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
-    inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in seeds]
+    inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in pairs]
     for stmt, parameter in without_rule(primal.stmts, inputs, outputs):
         raise NoRule(
             f"no derivative rule for `{stmt.op.text}` by its argument `{parameter}`",
@@ -95,14 +118,23 @@ def _swept(
             instead="differentiate by arguments that it does not depend on, or write it in terms of functions that have rules.",
         )
     carrying = active(primal.stmts, inputs, outputs) - cancelling_offsets(primal.stmts, outputs)
-    reverser = Reverser(carrying, primal.stmts)
+    reverser = Reverser(carrying, primal.stmts, plan)
     adjoints = Adjoints()
-    for var, seed in seeds:
+    for var, seed in pairs:
         existing = adjoints.get(var)
         adjoints.put(var, Staged(builder, seed) if existing is None else existing + Staged(builder, seed))
     forward = reverser.block(primal.stmts, adjoints, builder)
     builder.origin = None
-    return forward, builder, tuple(_structured(s, v, adjoints, builder, primal) for s, v, _ in selected)
+    builder.current = None
+    return (forward, builder, tuple(_structured(s, v, adjoints, builder, primal) for s, v, _ in selected), beside), reverser
+
+
+def _read_in(block: Block) -> Iterator[Var]:
+    """All variables that a block and those in it read."""
+    for node in (*block.stmts, block.end):
+        yield from vars_of(operands_of(node))
+        for inner in blocks_of(node):
+            yield from _read_in(inner)
 
 
 def _selected(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:
@@ -119,11 +151,14 @@ def pullback(
 ) -> tuple[list[Function], Value]:
     """Two functions: arguments → (result, what the pullback reads), and (what it reads, adjoint of the result) → gradients."""
     result, aux = _split(primal, has_aux)
-    builder = Builder()
-    seeds: list[tuple[Var, Any]] = []
     taken = {p.name for p in primal.params}
-    y_bar = _seed(primal, result, builder, seeds, _unused("y_bar", taken))
-    forward, builder, gradients = _swept(primal, argnums, seeds, builder, needs_each=len(argnums) == 1)
+
+    def seeded(b: Builder) -> tuple[Sequence[tuple[Var, Any]], Var]:
+        seeds: list[tuple[Var, Any]] = []
+        y_bar = _seed(primal, result, b, seeds, _unused("y_bar", taken))
+        return seeds, y_bar
+
+    forward, builder, gradients, y_bar = _swept(primal, argnums, seeded, needs_each=len(argnums) == 1)
     head: Operand = operand_of(result, primal.store)
     if aux is not None:
         head = (head, aux)

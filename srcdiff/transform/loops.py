@@ -31,16 +31,19 @@ def reverse_loop(reverser: Reverser, loop: Loop, adjoints: Adjoints, b: Builder)
     """Add the reverse loop to `b`; returns the statements of the forward sweep that stand for the loop."""
     carried = [i for i, (p, r) in enumerate(zip(loop.params, loop.results)) if p in reverser.active or r in reverser.active]
     incoming = {i: adjoints.take(loop.results[i]) for i in carried}
-    if all(v is None for v in incoming.values()):
+    restored = reverser.restorer.carried_by(loop)
+    if all(v is None for v in incoming.values()) and not restored:
         return [loop]
     outer = _outer_actives(reverser, loop)
     constant: set[Any] = set()
+    reverser.depth += 1
     while True:
-        built = _body(reverser, loop, carried, outer, incoming, constant, adjoints, b)
+        built = _body(reverser, loop, carried, outer, incoming, constant, restored, adjoints, b)
         found = built.unchanged - constant
         if not found:
             break
         constant |= found
+    reverser.depth -= 1
     built.constant = constant
     return _assemble(reverser, loop, built, incoming, adjoints, b)
 
@@ -57,6 +60,7 @@ class _Built:
         self.index: Var | None = None
         self.scattered: list[Any] = []
         self.carried: list[int] = []
+        self.arrays: dict[int, tuple[Var, Var]] = {}  # restored arrays: at the head of a trip backwards, and at its end
         self.constant: set[Any] = set()
 
 
@@ -101,12 +105,15 @@ def _body(
     outer: list[Var],
     incoming: dict[int, Staged | None],
     constant: set[Any],
+    restored: list[int],
     adjoints: Adjoints,
     b: Builder,
 ) -> _Built:
     built = _Built()
     inner = b.inside()
-    table = Adjoints()
+    table = Adjoints(around=adjoints)
+    reverser.restorer.attend(inner, table)
+    held = {i: Var(loop.results[i].hint, loop.results[i].kind, loop.results[i].is_users) for i in restored}
     heads: dict[int, Staged | None] = {}
     for i in carried:
         if i in constant:
@@ -123,7 +130,8 @@ def _body(
         head = Var(f"{var.hint}_bar", _bar_kind(var))
         built.heads[var] = head
         table.put(var, Staged(inner, head))
-    forward = _tree(reverser, loop.body, loop.params, heads, table, inner)
+    forward = _tree(reverser, loop.body, loop.params, heads, held, table, inner)
+    built.arrays = {i: (head, table.array(loop.params[i]) or loop.params[i]) for i, head in held.items()}
     for source in loop.sources:
         for target in source_targets(source):
             bar = table.get(target)
@@ -153,7 +161,7 @@ def _body(
         else:
             built.tails[key] = full(Staged(inner, tail.atom, tail.dims, tail.like), key_var)
     built.inner = inner
-    built.carried = carried
+    built.carried = sorted({*carried, *restored})
     built.body = forward
     return built
 
@@ -181,28 +189,37 @@ def _bar_kind(var: Var) -> Any:
 
 
 def _tree(
-    reverser: Reverser, block: Block, params: tuple[Var, ...], heads: dict[int, Staged | None], table: Adjoints, b: Builder
+    reverser: Reverser,
+    block: Block,
+    params: tuple[Var, ...],
+    heads: dict[int, Staged | None],
+    held: dict[int, Var],
+    table: Adjoints,
+    b: Builder,
 ) -> Block:
     """Reverse the tree of a body; returns the tree of the forward sweep."""
     from srcdiff.transform.reverse import join_tables
 
     end = block.end
-    going_on = going_on_arm(block, params, set(heads))
+    going_on = going_on_arm(block, params, {*heads, *held})
     if isinstance(end, Branch) and going_on is not None:
         # A way out that changes nothing is no trip: only the other arm has an adjoint.
-        new = _tree(reverser, going_on, params, heads, table, b)
+        new = _tree(reverser, going_on, params, heads, held, table, b)
         end = Branch(end.cond, new, end.orelse) if going_on is end.then else Branch(end.cond, end.then, new)
     elif isinstance(end, Branch):
         arms = []
         for arm in (end.then, end.orelse):
             inner, own = b.inside(), Adjoints(table)
-            new = _tree(reverser, arm, params, heads, own, inner)
+            reverser.restorer.attend(inner, own)
+            new = _tree(reverser, arm, params, heads, held, own, inner)
             arms.append((inner, own, new))
         joined = join_tables(end.cond, [(i, t, list(n.stmts)) for i, t, n in arms], table, b)
         end = Branch(end.cond, arms[0][2], arms[1][2])
         if joined is not None:
             b.add(joined)
     elif isinstance(end, (Next, Exit)):
+        for i, array in held.items():
+            reverser.restorer.hand(end.values[i], array, table)
         for i, head in heads.items():
             if head is not None:
                 reverser.give(table, end.values[i], Staged(b, head.atom, head.dims, head.like), b)
@@ -223,23 +240,32 @@ def _assemble(
         starts[key] = start.atom
         head = built.heads[key]
         results[key] = Var(head.hint, head.kind)
-    body = Block(tuple(built.inner.stmts), Next(tuple(built.tails[k].atom for k in keys)))
-    params = tuple(built.heads[k] for k in keys)
+    held = {i: Var(head.hint, head.kind, head.is_users) for i, (head, _) in built.arrays.items()}
+    ends = (*(built.tails[k].atom for k in keys), *(tail for _, tail in built.arrays.values()))
+    body = Block(tuple(built.inner.stmts), Next(ends))
+    params = (*(built.heads[k] for k in keys), *(head for head, _ in built.arrays.values()))
+    inits = (*(starts[k] for k in keys), *(adjoints.array(loop.results[i]) or loop.results[i] for i in held))
     # A carried adjoint that nobody needs after the loop, and that no trip needs, goes before what is kept is decided.
-    draft = Loop((), params, tuple(starts[k] for k in keys), body, tuple(results[k] for k in keys), b.origin)
+    draft = Loop((), params, inits, body, (*(results[k] for k in keys), *held.values()), b.origin)
     needed = tuple(results[k] for k in keys if not isinstance(k, int) or _is_wanted(reverser, loop.inits[k]))
+    needed += tuple(var for i, var in held.items() if reverser.restorer.goes_back(loop, i))
     swept = drop_dead_code_in(Block((draft,), Yield(needed)))
     if not swept.stmts:
         _pass_through(reverser, loop, built, incoming, adjoints, b)
         return [replace(loop, body=built.body)]
+    original = loop
     loop = replace(loop, inits=tuple(_readable(v, i in incoming) for i, v in enumerate(loop.inits)))
     trimmed = swept.stmts[-1]
     assert isinstance(trimmed, Loop)
     trip = Trip(replace(loop, body=built.body), trimmed, built.index, frozenset(built.carried))
-    forward, backward = save(trip, b)
+    forward, backward = save(trip, b, reverser)
     for stmt in backward:
         b.add(stmt)
     kept_results = set(trimmed.results)
+    for i, var in held.items():
+        if var in kept_results:
+            reverser.restorer.flowed[original, i] = var
+            reverser.restorer.hand(loop.inits[i], var, adjoints)
     for key in keys:
         if results[key] not in kept_results:
             continue

@@ -53,14 +53,19 @@ from srcdiff.rules.staging import (
 )
 from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
+from srcdiff.transform.restoring import Keeping, Objects, Plan, Restorer, is_write
 from srcdiff.transform.writes import reverse_write
 
 
 class Reverser:
     """What a reverse sweep needs to know of the whole program: the active values."""
 
-    def __init__(self, active: set[Var], stmts: Sequence[Stmt] = ()) -> None:
+    def __init__(self, active: set[Var], stmts: Sequence[Stmt] = (), plan: Plan | None = None) -> None:
         self.active = active
+        self.depth = 0
+        self.keeping = Keeping()
+        self.objects = Objects(stmts)
+        self.restorer = Restorer(self.objects, plan or Plan())
         self.enlarged = enlarged_in(Block(tuple(stmts), Yield(())))
         self.permutations = {
             s.targets[0]
@@ -74,12 +79,16 @@ class Reverser:
             if isinstance(stmt, Apply) and stmt.op is ops.TRANSPOSE:
                 b.transposed[stmt.targets[0]] = stmt.args[0]  # type: ignore[assignment]
         forward: list[Stmt] = []
+        self.restorer.attend(b, adjoints)
+        read = {s.args: s.targets[0] for s in stmts if isinstance(s, Apply) and s.op is ops.ITEM}
         for stmt in reversed(stmts):
             b.origin = _reverse_origin(stmt.origin)
             match stmt:
                 case Apply():
                     self.apply(stmt, adjoints, b)
                     forward.append(stmt)
+                    if is_write(stmt):
+                        self.restorer.restore(stmt, read, adjoints, b, forward)
                 case If():
                     forward.append(self.branch(stmt, adjoints, b))
                 case Loop():
@@ -211,9 +220,19 @@ class Reverser:
         if stack is not None:
             self.give(adjoints, bound[rule.wrt[0]], stack, b)
             return
+        given: dict[Any, Any] = {}
         for part, name in zip(self._contributions(rule, stmt, bound, bars, b), rule.wrt):
-            if part is not None and name in bound:
-                self.give(adjoints, bound[name], part, b)
+            if part is None or name not in bound:
+                continue
+            operand = bound[name]
+            if isinstance(operand, Var) and operand in given and isinstance(part, Staged) and isinstance(given[operand], Staged):
+                given[operand] = given[operand] + part  # equal operands add their parts first: `2 * x`
+            elif isinstance(operand, Var):
+                given[operand] = part
+            else:
+                self.give(adjoints, operand, part, b)
+        for operand, part in given.items():
+            self.give(adjoints, operand, part, b)
 
     def _general(self, rule: Rule, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
         """Of operands of unknown rank: the rule itself is called when the gradient runs."""
@@ -302,12 +321,16 @@ class Reverser:
 
     def branch(self, stmt: If, adjoints: Adjoints, b: Builder) -> If:
         wanted = [(i, bar) for i, r in enumerate(stmt.results) if r in self.active and (bar := adjoints.take(r)) is not None]
-        if not wanted:
+        restored = [i for i, r in enumerate(stmt.results) if self.restorer.restores(r)]
+        if not wanted and not restored:
             return stmt
         arms: list[tuple[Builder, Adjoints, list[Stmt]]] = []
         for arm in (stmt.then, stmt.orelse):
             inner, table = b.inside(), Adjoints(adjoints)
             assert isinstance(arm.end, Yield)
+            self.restorer.attend(inner, table)
+            for i in restored:
+                self.restorer.hand(arm.end.values[i], adjoints.array(stmt.results[i]) or stmt.results[i], table)
             for i, bar in wanted:
                 self.give(table, arm.end.values[i], bar, inner)
             forward = self.block(arm.stmts, table, inner)
@@ -326,6 +349,7 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
     """The If of the reverse sweep, whose results are the adjoints that an arm has changed."""
     inside = {v for _, _, forward in arms for s in forward for v in bound_by(s)}
     keys: dict[Any, None] = {}
+    versions = [v for v in dict.fromkeys(v for _, table, _ in arms for v in table.arrays) if v not in inside]
     for _, table, _ in arms:
         for key in table.own:
             if (key if isinstance(key, Var) else key[0]) not in inside:
@@ -355,6 +379,18 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
         yields[0].append(parts[0])
         yields[1].append(parts[1])
         changed.append((key, Staged(b, result)))
+    for version in versions:
+        held = [table.arrays.get(version) for _, table, _ in arms]
+        if held[0] is None or held[1] is None:
+            continue
+        if held[0] is held[1]:
+            adjoints.put_array(version, held[0])
+            continue
+        result = Var(version.hint, version.kind, version.is_users)
+        results.append(result)
+        for side, of_arm in zip(yields, held):
+            side.append(of_arm)  # type: ignore[arg-type]
+        adjoints.put_array(version, result)
     for key, value in changed:
         adjoints.put(key, value if value.builder is b else Staged(b, value.atom, value.dims, value.like))
     if not results:

@@ -11,6 +11,7 @@ Nothing is consumed: a sweep may run twice.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
@@ -34,6 +35,10 @@ from srcdiff.ir.nodes import (
 from srcdiff.ir.walk import bound_by, ends_of, map_block, operands_of, source_targets, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
+
+if TYPE_CHECKING:
+    from srcdiff.transform.restoring import Objects
+    from srcdiff.transform.reverse import Reverser
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,18 @@ def going_on_arm(block: Block, params: tuple[Var, ...], active: set[int] | froze
     return None
 
 
-def save(trip: Trip, b: Builder) -> tuple[list[Stmt], list[Stmt]]:
+def save(trip: Trip, b: Builder, reverser: Reverser) -> tuple[list[Stmt], list[Stmt]]:
     """The statements of the forward sweep, and those of the reverse sweep."""
-    plan = _Plan(trip, b)
+    plan = _Plan(trip, b, reverser.objects)
     plan.decide()
+    for var in plan.kept:
+        reverser.keeping.kept[var] = reverser.depth + 1
     return plan.build()
 
 
 class _Plan:
-    def __init__(self, trip: Trip, b: Builder) -> None:
-        self.trip, self.b = trip, b
+    def __init__(self, trip: Trip, b: Builder, objects: Objects) -> None:
+        self.trip, self.b, self.objects = trip, b, objects
         self.loop, self.reverse = trip.forward, trip.reverse
         self.made = _definitions(self.loop.body)
         self.local = (
@@ -124,10 +131,11 @@ class _Plan:
         if len(stmt.targets) != 1 or stmt.op.has_effect or stmt not in self.always:
             return False
         reads = [v for v in vars_of(operands_of(stmt)) if v in self.local]
+        is_gone = stmt.op in (ops.TRANSPOSE, ops.ITEM) and self.objects.is_overwritten(stmt.args[0])
         is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN) or (
             stmt.op is ops.ITEM and is_basic_index(stmt.args[1]) and not isinstance(kind_of(stmt.args[0]), ListOf)
         )
-        if is_view or (not reads and stmt.op.style in ("binary", "unary", "attribute")):
+        if is_view and not is_gone or (not reads and stmt.op.style in ("binary", "unary", "attribute")):
             return True  # what no trip changes is computed before the loops afterwards
         # A float is kept: that costs less time than one more operation. A test costs a name in the record.
         if stmt.op.style not in ("binary", "unary") or stmt.targets[0].kind not in (Number("bool"), Number("int")):

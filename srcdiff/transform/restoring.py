@@ -1,0 +1,243 @@
+"""What an array that is written to held before: kept where it is read, or restored in the array on the way back.
+
+    u_1 = index_set(u, i, v)     old = u[i] is kept;   in the reverse sweep   u = index_set(u_1, i, old)
+
+Restoring costs one number for each number that is overwritten, whatever was read of the array; keeping what was read costs
+that. A first reverse sweep is built that keeps; from what it keeps follows for which arrays restoring is cheaper, and the
+sweep is built again. What is restored at which time flows through the reverse sweep like an adjoint (`Adjoints.arrays`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, is_scalar
+from srcdiff.ir.nodes import Apply, Block, Branch, If, Loop, Operand, Stmt, Var
+from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, vars_of
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import is_basic_index, item_kind, kind_of
+from srcdiff.transform.adjoints import Adjoints
+
+WRITES = frozenset(["index_set", "index_add", "scatter_add"])
+"""The styles that overwrite a part of an array."""
+
+
+def is_write(stmt: Stmt) -> bool:
+    """Whether a statement makes a new version of an array by overwriting a part of it."""
+    return isinstance(stmt, Apply) and stmt.op.style in WRITES and _is_array(stmt.targets[0])
+
+
+def _is_array(operand: Operand) -> bool:
+    return isinstance(operand, Var) and isinstance(operand.kind, Array) and operand.kind.dims != ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The arrays to restore, and the loops through which what they held must go back (None: all)."""
+
+    restored: frozenset[Var] = frozenset()
+    flows: frozenset[tuple[Loop, int]] | None = None
+
+
+class Objects:
+    """Which values are versions of one array, and how much is overwritten of it in how many loops."""
+
+    def __init__(self, stmts: Sequence[Stmt]) -> None:
+        self.parent: dict[Var, Var] = {}
+        self.made: dict[Var, Apply] = {}
+        self.depth: dict[Var, int] = {}
+        self.writes: list[tuple[Var, int]] = []
+        self.writing: set[Loop | If] = set()
+        self._block(stmts, 0)
+        self.overwritten: dict[Var, list[int]] = {}
+        for target, order in self.writes:
+            self.overwritten.setdefault(self.find(target), []).append(order)
+
+    def find(self, var: Var) -> Var:
+        """The array that a value is a version of, named by one of its versions."""
+        while (above := self.parent.get(var)) is not None:
+            var = above
+        return var
+
+    def is_overwritten(self, operand: Operand) -> bool:
+        """Whether a part of the array is overwritten somewhere, so that a version may be gone when it is read again."""
+        return isinstance(operand, Var) and self.find(operand) in self.overwritten
+
+    def of(self, operand: Operand) -> Var | None:
+        """The overwritten array that a value is a version of, or was read from by one index."""
+        if not isinstance(operand, Var):
+            return None
+        if self.is_overwritten(operand):
+            return self.find(operand)
+        stmt = self.made.get(operand)
+        if stmt is not None and stmt.op is ops.ITEM and self.is_overwritten(stmt.args[0]):
+            assert isinstance(stmt.args[0], Var)
+            return self.find(stmt.args[0])
+        return None
+
+    def _unite(self, operands: Iterable[Operand]) -> None:
+        first: Var | None = None
+        for operand in operands:
+            if isinstance(operand, Var) and _is_array(operand):
+                root = self.find(operand)
+                if first is None:
+                    first = root
+                elif root is not first:
+                    self.parent[root] = first
+
+    def _block(self, stmts: Sequence[Stmt], depth: int) -> None:
+        for stmt in stmts:
+            match stmt:
+                case Apply(targets, _, args):
+                    for target in targets:
+                        self.made[target], self.depth[target] = stmt, depth
+                    if is_write(stmt):
+                        self._unite((args[0], targets[0]))
+                        region = item_kind(kind_of(args[0]), args[1])
+                        self.writes.append((targets[0], depth + (getattr(region, "ndim", 0) or 0)))
+                case If(_, then, orelse, results):
+                    for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end)):
+                        self._unite((result, *values))
+                    self._block(then.stmts, depth)
+                    self._block(orelse.stmts, depth)
+                case Loop():
+                    rows = [stmt.inits, *(operands_of(end) for end in ends_of(stmt.body))]
+                    for param, result, *values in zip(stmt.params, stmt.results, *rows):
+                        self._unite((param, result, *values))
+                    self._tree(stmt.body, depth + 1)
+
+    def _tree(self, block: Block, depth: int) -> None:
+        self._block(block.stmts, depth)
+        if isinstance(block.end, Branch):
+            for inner in blocks_of(block.end):
+                self._tree(inner, depth)
+
+
+@dataclass
+class Keeping:
+    """What a reverse sweep keeps of arrays that are overwritten: by value, in how many loops."""
+
+    kept: dict[Var, int] = field(default_factory=dict)
+
+    def plan(self, objects: Objects, reverse: Sequence[Stmt]) -> frozenset[Var]:
+        """The arrays of which restoring keeps less than keeping what is read."""
+        costs: dict[Var, Counter[int]] = {}
+        for var, depth in (*self.kept.items(), *_read_at_the_top(objects, reverse)):
+            array = objects.of(var)
+            if array is not None:
+                order = depth + (getattr(var.kind, "ndim", 0) or 0)
+                costs.setdefault(array, Counter())[order] += 1
+        chosen = set()
+        for array, cost in costs.items():
+            theirs = Counter(objects.overwritten[array])
+            mine, other = max(cost), max(theirs)
+            if mine > other or (mine == other and cost[mine] > theirs[other]):
+                chosen.add(array)
+        return frozenset(chosen)
+
+
+def _read_at_the_top(objects: Objects, reverse: Sequence[Stmt]) -> list[tuple[Var, int]]:
+    """Versions and parts of arrays, made outside of loops, that the reverse sweep reads after they may have been overwritten."""
+    found: dict[Var, int] = {}
+
+    def visit(stmts: Sequence[Stmt]) -> None:
+        for stmt in stmts:
+            for var in vars_of(operands_of(stmt)):
+                if objects.depth.get(var, 1) == 0 and _is_array(var):
+                    found[var] = 0
+            for inner in blocks_of(stmt):
+                visit(inner.stmts)
+
+    visit(reverse)
+    last = {objects.find(v): v for v in objects.made if objects.is_overwritten(v)}
+    return [(v, d) for v, d in found.items() if last.get(objects.find(v)) is not v]
+
+
+class Restorer:
+    """The arrays that are restored, as a reverse sweep under construction sees them."""
+
+    def __init__(self, objects: Objects, plan: Plan) -> None:
+        self.objects, self.plan = objects, plan
+        self.flowed: dict[tuple[Loop, int], Var] = {}  # what each loop has restored
+
+    def carried_by(self, loop: Loop) -> list[int]:
+        """The restored arrays that a loop overwrites."""
+        if not self.plan.restored:
+            return []
+        return [i for i, p in enumerate(loop.params) if _is_array(p) and self.restores(p)]
+
+    def goes_back(self, loop: Loop, i: int) -> bool:
+        """Whether what an array held before a loop may be read before it."""
+        return self.plan.flows is None or (loop, i) in self.plan.flows
+
+    def restores(self, operand: Operand) -> bool:
+        return isinstance(operand, Var) and self.objects.find(operand) in self.plan.restored
+
+    def attend(self, b: Builder, adjoints: Adjoints) -> None:
+        """From here on what `b` reads of restored arrays is read from what they hold at that point of the reverse sweep."""
+        if self.plan.restored:
+            b.current = lambda var: self.now(var, adjoints, b)
+
+    def now(self, var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+        held = adjoints.array(var)
+        if held is not None:
+            return held
+        return self._again(var, adjoints, b, 3) or var
+
+    def _again(self, var: Var, adjoints: Adjoints, b: Builder, depth: int) -> Operand | None:
+        """A part of a restored array, or a step from such parts, computed again."""
+        stmt = self.objects.made.get(var)
+        if stmt is None or len(stmt.targets) > 1 or depth == 0:
+            return None
+        if stmt.op is ops.ITEM and is_basic_index(stmt.args[1]):
+            base = stmt.args[0]
+            held = adjoints.array(base) if isinstance(base, Var) and self.restores(base) else None
+            if held is None or held is base:
+                return None
+            put_back = b.made.get(held)
+            if put_back is not None and put_back.op is ops.INDEX_SET and put_back.args[1] == stmt.args[1]:
+                return put_back.args[2]
+            return b.apply(ops.ITEM, (held, stmt.args[1]), kind=var.kind, hint=var.hint)
+        is_step = stmt.op.style in ("binary", "unary") and stmt.op.text in ("+", "-", "*")
+        if not is_step or not is_scalar(var.kind):
+            return None
+        parts: list[Operand] = []
+        some = False
+        for arg in stmt.args:
+            part = self._again(arg, adjoints, b, depth - 1) if isinstance(arg, Var) else None
+            some = some or part is not None
+            if part is None and isinstance(arg, Var) and self.objects.depth.get(arg, 0) != 0:
+                return None
+            parts.append(arg if part is None else part)
+        return b.apply(stmt.op, tuple(parts), kind=var.kind, hint=var.hint) if some else None
+
+    def hand(self, version: Operand, held: Var, adjoints: Adjoints) -> None:
+        """A version is what is held at the end of a block."""
+        if isinstance(version, Var) and version is not held:
+            adjoints.put_array(version, held)
+
+    def restore(
+        self, stmt: Apply, read: Mapping[tuple[Operand, ...], Var], adjoints: Adjoints, b: Builder, forward: list[Stmt]
+    ) -> None:
+        """Put back what a write has overwritten; the forward sweep (from its end) reads that before.
+
+        `read`: what the statements of the block read of arrays, by array and index.
+        """
+        base, index = stmt.args[0], stmt.args[1]
+        if not isinstance(base, Var) or not self.restores(base):
+            return
+        target = stmt.targets[0]
+        held = adjoints.array(target) or target
+        old = read.get((base, index))
+        if old is None:
+            old = Var(f"{base.hint}_old", item_kind(base.kind, index))
+            forward.append(Apply((old,), ops.ITEM, (base, index), (), stmt.origin))
+        current, b.current = b.current, None
+        place = map_operand(index, lambda v: self.now(v, adjoints, b))
+        before = b.apply(ops.INDEX_SET, (held, place, old), hint=base.hint, kind=base.kind)
+        before.is_users = base.is_users
+        b.current = current
+        adjoints.put_array(base, before)
