@@ -32,6 +32,7 @@ from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback
+from srcdiff.transform.procedures import Pairs
 
 CHECKS: list[Callable[[Function], None]] = []
 """Run on the program after each step; tests put the checker of well-formedness here."""
@@ -64,15 +65,19 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
     structures = {name: differentiated(s) if name in wanted else s for name, s in structures.items()}
     with recording_facts() as facts:
         primal = settled(prepare(source, structures))
-        programs, result = transform(primal, task, selected)
+        pairs = Pairs(primal.procedures)
+        programs, result = transform(primal, task, selected, pairs)
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
         emitted = []
         for program in programs:
-            # The two functions of a vjp have been through the passes as one program.
+            # The two functions of a vjp, and those of a procedure, have been through the passes as one program.
             for step in (check, *(PASSES if task.mode != "vjp" else (drop_dead_code,))):
                 program = step(program)
                 check(program)
-            emitted.append(emit(program, scope, comments=task.comments))
+            procedures = pairs.functions(program.body)
+            for procedure in procedures.values():
+                check(procedure)
+            emitted.append(emit(program, scope, procedures, comments=task.comments))
     guard = emit_guard(source, structures, primal.requirements, facts, primal.holders)
     return Variant(programs[0].name, tuple(emitted), guard, result)
 
@@ -90,15 +95,14 @@ def check(program: Function) -> Function:
     return program
 
 
-def transform(primal: Primal, task: Task, selected: Sequence[Selector]) -> tuple[list[Function], Any]:
+def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: Pairs) -> tuple[list[Function], Any]:
     name = "".join(c for c in primal.name if c.isidentifier() or c.isdigit()) or "f"
     if task.mode == "vjp":
-        return pullback(primal, selected, is_single=task.is_single, has_aux=task.has_aux, name=name)
-    suffix = "grad" if task.mode == "grad" else "value_and_grad"
+        return pullback(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=name)
     with_value = task.mode == "value_and_grad"
-    return [
-        gradient(primal, selected, is_single=task.is_single, has_aux=task.has_aux, with_value=with_value, name=f"{name}_{suffix}")
-    ], None
+    name = f"{name}_{'value_and_grad' if with_value else 'grad'}"
+    options = {"is_single": task.is_single, "has_aux": task.has_aux, "with_value": with_value}
+    return [gradient(primal, selected, pairs, **options, name=name)], None
 
 
 # ---------------------------------------------------------------- arguments
@@ -191,18 +195,13 @@ def make_live(variant: Variant, f: FunctionType) -> Live:
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ()))
     functions = []
     for i, emitted in enumerate(variant.emitted):
-        name = _defined_name(emitted)
-        fn = load(emitted, name=name, globals=f.__globals__, cells=cells)
+        fn = load(emitted, name=emitted.name, globals=f.__globals__, cells=cells)
         if i == 0:
             fn.__defaults__, fn.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
         functions.append(fn)
     guard = load(variant.guard, name="guard", globals=f.__globals__, cells=cells)
     guard.__defaults__, guard.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
     return Live(variant, guard, tuple(functions))
-
-
-def _defined_name(emitted: Emitted) -> str:
-    return emitted.source.split("(", 1)[0].removeprefix("def ").strip()
 
 
 @dataclass(eq=False)
@@ -265,13 +264,15 @@ def statics_of(f: FunctionType) -> tuple[Any, ...]:
 
 def annotate(error: BaseException, live: Live, source: FunctionSource | None = None) -> None:
     """Name the user's line on an exception that was raised in emitted source."""
+    places = []
     traceback = error.__traceback__
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
         for emitted, fn in zip(live.variant.emitted, live.functions):
             if filename == fn.__code__.co_filename:
-                origin = getattr(emitted, "origin_of", lambda line: None)(traceback.tb_lineno)
-                if origin is not None:
-                    add_line_note(error, origin)
-                return
+                places.append((emitted, traceback.tb_lineno))
         traceback = traceback.tb_next
+    origins = (emitted.origin_of(line) for emitted, line in reversed(places))
+    origin = next((origin for origin in origins if origin is not None), None)
+    if origin is not None:
+        add_line_note(error, origin)

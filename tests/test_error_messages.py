@@ -86,12 +86,31 @@ def test_syntax_not_accepted(refused):
 def test_recursion(refused):
     source = """
         def loss(x, n):
-            return x if n == 0 else x * loss(x, n - 1)
+            return x * loss(x, n - 1)
+        """
+    assert refused(source, 2.0, 3) == (KindError, text("""
+        model.py:2: `loss` calls itself on every path
+             2 |     return x * loss(x, n - 1)
+                                ^^^^^^^^^^^^^^
+          Instead: return something on one of them.
+        """))  # fmt: skip
+
+
+def test_recursion_that_nests_its_arguments(refused):
+    source = """
+        def loss(x, n):
+            return wrapped((x,), n)
+
+        def wrapped(xs, n):
+            if n == 0:
+                return 1.0
+            return wrapped((xs, xs), n - 1)
         """
     assert refused(source, 2.0, 3) == (SyntaxNotAccepted, text("""
-        model.py:2: `loss` calls itself: recursion is not accepted
-             2 |     return x if n == 0 else x * loss(x, n - 1)
-                                                 ^^^^^^^^^^^^^^
+        model.py:7: the calls of `wrapped` are nested too deep
+             7 |     return wrapped((xs, xs), n - 1)
+                            ^^^^^^^^^^^^^^^^^^^^^^^^
+          Each is for arguments of another structure, and so is inlined.
           Instead: write it as a loop.
         """))  # fmt: skip
 

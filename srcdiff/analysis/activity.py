@@ -32,6 +32,9 @@ def may_carry(kind: Kind) -> bool:
 def differentiable_args(stmt: Apply) -> Iterator[Operand]:
     """The operands of a primitive in which it is differentiable."""
     op, args = stmt.op, stmt.args
+    if op.procedure is not None:
+        yield from args
+        return
     match op.style:
         case "binary" | "unary" | "call":
             rule = rule_for(op.fn)

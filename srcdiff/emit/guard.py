@@ -39,7 +39,7 @@ def emit_guard(
     for name, new in renamed.items():
         body = re.sub(rf"(?<![\w.\"'])({re.escape(name)})(?![\w\"'])", new, body)
     return Emitted(
-        f"def guard({_signature(source)}):\n    return {body}\n", {renamed[name]: value for name, value in known.items()}
+        "guard", f"def guard({_signature(source)}):\n    return {body}\n", {renamed[name]: value for name, value in known.items()}
     )
 
 

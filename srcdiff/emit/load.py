@@ -37,15 +37,20 @@ def load(
     filename = filename_for(emitted, name) if filename is None else filename
     cells = cells or {}
     outer = {key: value for key, value in emitted.bindings.items() if globals.get(key, _MISSING) is not value or key in cells}
-    definition = _definition(emitted, name)
-    code = _code(definition, [*outer, *(key for key in cells if key not in outer)], filename)
-    closure = tuple(CellType(outer[key]) if key in outer else cells[key] for key in code.co_freevars)
-    function = FunctionType(code, globals, name, None, closure)
+    definitions = _definitions(emitted, name)
+    codes = _codes(definitions, [*outer, *(key for key in cells if key not in outer)], filename)
+    held: dict[str, CellType] = {key: CellType(value) for key, value in outer.items()}
+    held |= {key: cell for key, cell in cells.items() if key not in held}
+    held |= {key: CellType() for key in codes}
+    for key, code in codes.items():
+        function = FunctionType(code, globals, key, None, tuple(held[free] for free in code.co_freevars))
+        function.__module__ = globals.get("__name__", "__main__")
+        held[key].cell_contents = function
+    definition = definitions[-1]
     values = {**globals, **emitted.bindings}
     function.__defaults__ = tuple(_value(node, values) for node in definition.args.defaults) or None
     pairs = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
     function.__kwdefaults__ = {arg.arg: _value(node, values) for arg, node in pairs if node is not None} or None
-    function.__module__ = globals.get("__name__", "__main__")
     register(filename, emitted.source)
     return function
 
@@ -55,21 +60,22 @@ def register(filename: str, source: str) -> None:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
 
 
-def _definition(emitted: Emitted, name: str) -> ast.FunctionDef:
-    match ast.parse(emitted.source).body:
-        case [ast.FunctionDef() as definition] if definition.name == name:
-            return definition
-        case _:
-            raise InternalError(f"the emitted source does not define {name} alone")
+def _definitions(emitted: Emitted, name: str) -> list[ast.FunctionDef]:
+    found = [node for node in ast.parse(emitted.source).body if isinstance(node, ast.FunctionDef)]
+    if not found or found[-1].name != name:
+        raise InternalError(f"the emitted source does not define {name} last")
+    return found
 
 
-def _code(definition: ast.FunctionDef, free: list[str], filename: str) -> CodeType:
-    """The code of a function of which the names in `free` are closure variables; line numbers are those of the source."""
-    # The factory is never called: its code holds the function's.
-    factory = ast.FunctionDef("make", _parameters(free), [definition], [], lineno=1, col_offset=0)
+def _codes(definitions: list[ast.FunctionDef], free: list[str], filename: str) -> dict[str, CodeType]:
+    """The code of each function; the names in `free` and the functions' own are closure variables, lines are the source's."""
+    # The factory is never called: its code holds the functions'.
+    factory = ast.FunctionDef("make", _parameters(free), list(definitions), [], lineno=1, col_offset=0)
     module = compile(ast.fix_missing_locations(ast.Module([factory], [])), filename, "exec", dont_inherit=True)
-    code = _inner(_inner(module, "make"), definition.name)
-    return code.replace(co_qualname=definition.name) if hasattr(code, "co_qualname") else code
+    codes = {d.name: _inner(_inner(module, "make"), d.name) for d in definitions}
+    if not hasattr(CodeType, "co_qualname"):
+        return codes
+    return {name: code.replace(co_qualname=name) for name, code in codes.items()}
 
 
 def _parameters(names: list[str]) -> ast.arguments:

@@ -11,10 +11,11 @@ text.
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,8 +27,8 @@ from srcdiff.emit.scope import Globals, Scope
 from srcdiff.emit.statements import Statements
 from srcdiff.emit.twins import twins_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Origin, Parameter, Range, Ref, Stmt, Var
-from srcdiff.ir.walk import atoms_of, blocks_of, operands_of, statements_of, variables_of
+from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Origin, Parameter, Procedure, Range, Ref, Stmt, Var
+from srcdiff.ir.walk import atoms_of, blocks_of, map_applies, operands_of, statements_of, variables_of
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.early_return import return_early
 from srcdiff.passes.fold import Folded, fold
@@ -45,8 +46,12 @@ _SYNTAX = frozenset(["range", "zip", "enumerate", "reversed", "slice", "float"])
 
 @dataclass(frozen=True)
 class Emitted:
-    """The source of one function, and the outside objects that it names; `origins` are those of its statements, in order."""
+    """The source of a function, behind those that it calls, and the outside objects that they name.
 
+    `origins` are those of the statements, in order.
+    """
+
+    name: str
     source: str
     bindings: dict[str, object]
     origins: tuple[Origin | None, ...] = ()
@@ -54,24 +59,68 @@ class Emitted:
     def origin_of(self, line: int) -> Origin | None:
         """The user's line that a line of the source comes from, or that the lines before it do."""
         found = None
-        for stmt, origin in zip(_statements(ast.parse(self.source).body[0]), self.origins):
+        statements = (stmt for definition in ast.parse(self.source).body for stmt in _statements(definition))
+        for stmt, origin in zip(statements, self.origins):
             if stmt.lineno > line:
                 break
             found = origin or found
         return found
 
 
-def emit(function: Function, scope: Scope, *, comments: bool = True) -> Emitted:
-    """The Python source of a function; `scope` says how the user's module calls things."""
+def emit(
+    function: Function, scope: Scope, procedures: Mapping[Procedure, Function] | None = None, *, comments: bool = True
+) -> Emitted:
+    """The Python source of a function and of the procedures that it calls.
+
+    `scope` says how the user's module calls things.
+    """
+    called = dict(procedures or {})
+    names = procedure_names((function, *called.values()), called, scope)
+    scope = replace(scope, reserved=scope.reserved | frozenset(names.values()))
+    bindings: dict[str, object] = {}
+    sources, origins = [], []
+    for p, procedure in called.items():
+        text, lines = _emitted(replace(procedure, name=names[p]), scope, names, bindings, comments)
+        sources.append(text)
+        origins += lines
+    text, lines = _emitted(function, scope, names, bindings, comments)
+    return Emitted(function.name, "\n\n".join([*sources, text]), bindings, (*origins, *lines))
+
+
+def _emitted(
+    function: Function, scope: Scope, names: Mapping[Procedure, str], bindings: dict[str, object], comments: bool
+) -> tuple[str, list[Origin | None]]:
+    """The text of one function, and the origins of its statements."""
+    function = replace(function, body=map_applies(function.body, lambda stmt: _under_name(stmt, names)))
     placed = make_objects(place(tidied(function)))
-    outside, reserved = _outside(placed.function, scope)
-    folded, names = _named(placed, reserved)
-    statements = Statements(Expressions(names, folded.folds, outside), folded.conditionals, comments)
+    outside, reserved = _outside(placed.function, scope, bindings)
+    folded, variables = _named(placed, reserved)
+    statements = Statements(Expressions(variables, folded.folds, outside), folded.conditionals, comments)
     body = statements.body(folded.function.body)
     arguments = _arguments(function.params, outside)
     tree = ast.FunctionDef(function.name, arguments, body or [ast.Pass()], [])
-    origins = tuple(statements.origins.get(stmt) for stmt in _statements(tree))
-    return Emitted(lay_out(tree, statements.comments, function.docstring), outside.bindings, origins)
+    origins = [statements.origins.get(stmt) for stmt in _statements(tree)]
+    return lay_out(tree, statements.comments, function.docstring), origins
+
+
+def procedure_names(functions: Iterable[Function], called: Iterable[Procedure], scope: Scope) -> dict[Procedure, str]:
+    """A name for each procedure that nothing else has: no variable, and nothing in the user's module."""
+    taken = {v.hint for f in functions for v in variables_of(f)} | {f.name for f in functions if not f.is_inner}
+    taken |= scope.reserved | set(scope.globals) | set(dir(builtins))
+    names: dict[Procedure, str] = {}
+    for procedure in called:
+        name, number = procedure.name, 0
+        while name in taken:
+            number += 1
+            name = f"{procedure.name}_{number}"
+        taken.add(name)
+        names[procedure] = name
+    return names
+
+
+def _under_name(stmt: Apply, names: Mapping[Procedure, str]) -> Apply:
+    procedure = stmt.op.procedure
+    return stmt if procedure is None else replace(stmt, op=replace(stmt.op, text=names[procedure]))
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -107,11 +156,11 @@ def _folded(placed: Placed, renamed: frozenset[Var], reserved: set[str], twins: 
 # ------------------------------------------------------------ what is outside
 
 
-def _outside(function: Function, scope: Scope) -> tuple[Globals, set[str]]:
+def _outside(function: Function, scope: Scope, bindings: dict[str, object]) -> tuple[Globals, set[str]]:
     """Names for all that the function takes from outside, and all names that no variable may have."""
     free = {text for atom in _atoms(function) if isinstance(atom, Free) for text in _NAME.findall(atom.text)}
     users = {var.hint for var in variables_of(function) if var.is_users} | {parameter.name for parameter in function.params}
-    outside = Globals(scope, users, free)
+    outside = Globals(scope, users, free, bindings)
     for parameter in function.params:
         _default(parameter, outside)
     for stmt in statements_of(function.body):

@@ -46,14 +46,16 @@ class Globals:
     """Names for outside objects, made as they are asked for; `bindings` says what each is.
 
     `avoid` are the names that the text uses for something else; those in `read` it reads from the user's module, so each
-    means there what it means in the module.
+    means there what it means in the module. Functions of one text share their bindings.
     """
 
-    def __init__(self, scope: Scope, avoid: Iterable[str], read: Iterable[str] = ()) -> None:
+    def __init__(
+        self, scope: Scope, avoid: Iterable[str], read: Iterable[str] = (), bindings: dict[str, object] | None = None
+    ) -> None:
         self.scope = scope
         self.avoid = set(avoid) | scope.reserved
         self.read = set(read)
-        self.bindings: dict[str, object] = {}
+        self.bindings: dict[str, object] = {} if bindings is None else bindings
         self.used_builtins: set[str] = set()
         self.texts: dict[int, str] = {}
 

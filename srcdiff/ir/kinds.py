@@ -231,6 +231,19 @@ def is_scalar(kind: Kind) -> bool:
     return isinstance(kind, Number) or (isinstance(kind, Array) and kind.dims == ())
 
 
+def map_lengths(kind: Kind, change: Callable[[Length], Length]) -> Kind:
+    """The kind with the lengths of its arrays' axes changed, from left to right."""
+    match kind:
+        case Array(dtype, dims) if dims is not None:
+            return Array(dtype, tuple(change(n) for n in dims))
+        case ListOf(item, length):
+            return ListOf(map_lengths(item, change), length)
+        case TupleOf(items):
+            return TupleOf(tuple(map_lengths(item, change) for item in items))
+        case _:
+            return kind
+
+
 def join_dims(a: Length, b: Length) -> Length:
     """The length of a value that is one or the other: the same, or one that only the run knows."""
     if a == b:

@@ -129,9 +129,19 @@ class RecordDisplay:
 Operand = Atom | tuple["Operand", ...] | SliceOf | ListDisplay | DictDisplay | RecordDisplay
 
 
+@dataclass(eq=False, slots=True)
+class Procedure:
+    """A function of the program that others call; compared by identity. `name` is what it would like to be called."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A primitive and how it prints.
+    """A primitive and how it prints. A call of a procedure is a call or an effect, with as many targets as it has results.
 
     style       args                              prints
     binary      a, b                              a + b            (text is the operator; also @, <, ==, is, in, and/or)
@@ -161,6 +171,7 @@ class Op:
     fn: Callable[..., Any] | None = field(default=None, compare=False)
     has_effect: bool = False
     pattern: Any = None
+    procedure: Procedure | None = None
 
     def __repr__(self) -> str:
         return self.key
@@ -285,10 +296,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
+    """`is_inner` says that only the program itself calls it: it may return what its arguments hold."""
+
     name: str
     params: tuple[Parameter, ...]
     body: Block
     docstring: str | None = None
+    is_inner: bool = False
 
 
 class _Unbound:
@@ -307,5 +321,5 @@ ZERO, ONE, TWO = Const(0), Const(1), Const(2)
 __all__ = [
     "BOOL", "FLOAT", "INT", "ONE", "TWO", "UNBOUND", "ZERO", "Apply", "Atom", "Block", "Branch", "Const", "DictDisplay",
     "End", "Exit", "Free", "Function", "If", "Kind", "ListDisplay", "Loop", "Next", "Op", "Operand", "Origin",
-    "Parameter", "Range", "RecordDisplay", "Ref", "Return", "SliceOf", "Source", "Stmt", "Var", "Yield", "const",
+    "Parameter", "Procedure", "Range", "RecordDisplay", "Ref", "Return", "SliceOf", "Source", "Stmt", "Var", "Yield", "const",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.ir.nodes import Op
+from srcdiff.ir.nodes import Op, Procedure
 
 
 def _binary(key: str, text: str, fn: Callable[..., Any]) -> Op:
@@ -88,3 +88,9 @@ OPERATOR_OF = {op.fn: op for op in (*BINARY.values(), NEG, POS, INVERT) if isins
 def call_op(fn: Callable[..., Any], text: str, has_effect: bool = False) -> Op:
     """The primitive that calls `fn`; `text` is its name where nothing better is in scope."""
     return Op(text, "effect" if has_effect else "call", text, fn, has_effect)
+
+
+def procedure_op(procedure: Procedure, *, has_effect: bool = False) -> Op:
+    """The primitive that calls a procedure."""
+    style = "effect" if has_effect else "call"
+    return Op(procedure.name, style, procedure.name, has_effect=has_effect, procedure=procedure)

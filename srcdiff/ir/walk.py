@@ -165,6 +165,32 @@ def variables_in(block: Block) -> Iterator[Var]:
         yield from variables_in(inner)
 
 
+def free_vars(block: Block) -> list[Var]:
+    """The variables that a block reads and does not bind, in the order of their first reading."""
+    bound = set(variables_in(block))
+    found: dict[Var, None] = {}
+
+    def visit(inner: Block) -> None:
+        for node in (*inner.stmts, inner.end):
+            for var in vars_of(operands_of(node)):
+                if var not in bound:
+                    found[var] = None
+            for child in blocks_of(node):
+                visit(child)
+
+    visit(block)
+    return list(found)
+
+
+def map_applies(block: Block, change: Callable[[Apply], Apply]) -> Block:
+    """The block with each primitive, those of its blocks included, changed."""
+
+    def inside(node: Any) -> Any:
+        return change(node) if isinstance(node, Apply) else with_blocks(node, lambda inner: map_applies(inner, change))
+
+    return Block(tuple(inside(stmt) for stmt in block.stmts), inside(block.end))
+
+
 # ------------------------------------------------------------ rebuilding
 
 Rename = Callable[[Var], Operand]

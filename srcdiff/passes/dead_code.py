@@ -12,6 +12,7 @@ Statements with an effect stay. A carried value that is read only to compute its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import (
@@ -39,7 +40,7 @@ def has_effect(stmt: Apply) -> bool:
 
 def drop_dead_code(function: Function) -> Function:
     """The function without the statements, results and carried values that it doesn't need."""
-    return Function(function.name, function.params, drop_dead_code_in(function.body), function.docstring)
+    return replace(function, body=drop_dead_code_in(function.body))
 
 
 def drop_dead_code_in(block: Block) -> Block:

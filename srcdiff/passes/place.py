@@ -66,7 +66,7 @@ def place(function: Function) -> Placed:
         detached = _decided(detach(function, decisions.shown))
         if len(detached.kept) < len(decisions.kept):
             decisions = detached
-    rewrite = _Rewrite(decisions.ownership, decisions)
+    rewrite = _Rewrite(decisions.ownership, decisions, function.is_inner)
     placed = replace(decisions.function, body=rewrite.block(decisions.function.body))
     # A copy that is not made before a loop: what the loop carries has the memory of what it starts from.
     shares = any(decisions.copy_of.get(copy) is copy for copy in decisions.dropped)
@@ -242,9 +242,10 @@ def _is_basic(index: Operand) -> bool:
 
 
 class _Rewrite:
-    def __init__(self, ownership: Ownership, decisions: _Decisions) -> None:
+    def __init__(self, ownership: Ownership, decisions: _Decisions, is_inner: bool) -> None:
         self.ownership = ownership
         self.decisions = decisions
+        self.is_inner = is_inner
         self.same: dict[Var, Operand] = {}
 
     def rename(self, var: Var) -> Operand:
@@ -276,7 +277,7 @@ class _Rewrite:
             case Branch(cond, then, orelse):
                 cond = map_atom(cond, self.rename)
                 return Block(tuple(stmts), Branch(cond, self.block(then), self.block(orelse)))
-            case Return(value):
+            case Return(value) if not self.is_inner:
                 returned = _Returned(self.ownership)
                 new = returned.operand(map_operand(value, self.rename))
                 return Block((*stmts, *returned.copies), Return(new))

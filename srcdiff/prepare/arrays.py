@@ -292,18 +292,24 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
 
 def _check_own(low: Lowering, root: Any) -> None:
     """Refuse a write into an array that outlives the call: of the module, or of another function."""
-    stmt = low.builder.made.get(root)
-    source = root
-    while stmt is not None and stmt.op.style in ("item", "attribute", "unpack") and stmt.args:
-        source = stmt.args[0]
-        stmt = low.builder.made.get(source) if isinstance(source, Var) else None
-    if isinstance(source, (Free, Ref)):
+    if is_outside(low, root):
         raise low.refuse(
             SyntaxNotAccepted,
             f"an array of the module is changed in place: `{getattr(root, 'hint', None) or getattr(root, 'text', 'array')}`",
             why="It outlives the call, and a gradient changes nothing outside.",
             instead="copy it first (x.copy()), or pass it as an argument.",
         )
+
+
+def is_outside(low: Lowering, array: Any) -> bool:
+    """Whether an array is one of the module."""
+    source, stmt = array, low.builder.made.get(array)
+    while stmt is not None and stmt.op.style in ("item", "attribute", "unpack") and stmt.args:
+        source = stmt.args[0]
+        stmt = low.builder.made.get(source) if isinstance(source, Var) else None
+    if stmt is not None and stmt.op.procedure in low.procedures.outside:
+        return True
+    return isinstance(source, (Free, Ref)) and isinstance(kind_of(array), Array)
 
 
 def store_item(low: Lowering, handle: Any, index: Operand, value: Operand, op: Any, node: Any) -> None:

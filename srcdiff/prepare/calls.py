@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
+from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, objects, statements, writes
+from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, objects, procedures, statements, writes
 from srcdiff.prepare.entry import is_instance, is_library, open_held
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import (
@@ -204,14 +204,17 @@ def _inline(
     node: ast.AST,
 ) -> Value:
     """The value of a call, with the function's body in place."""
-    if low.frame.depth >= MAX_DEPTH or _is_active(low.frame, fn):
-        raise low.refuse(
-            SyntaxNotAccepted, f"`{name}` calls itself: recursion is not accepted", node, instead="write it as a loop."
-        )
-    frame = Frame(
-        source, bind_arguments(low, fn.args, args, kwargs, defaults, name, node), outer, function_locals(fn), low.frame.depth + 1
-    )
-    frame.node, frame.caller = fn, low.frame
+    bound = bind_arguments(low, fn.args, args, kwargs, defaults, name, node)
+    callee = procedures.Callee(source, fn, outer, name)
+    if fn in low.procedures.recursive:
+        return procedures.call(low, callee, bound, node)
+    active = procedures.active_arguments(low, callee, bound, node)
+    if low.frame.depth >= MAX_DEPTH:
+        if fn in low.procedures.unrolled:
+            raise low.procedures.unrolled[fn]
+        raise procedures.too_deep(low, name, node)
+    frame = Frame(source, bound, outer, function_locals(fn), low.frame.depth + 1)
+    frame.node, frame.caller, frame.arguments = fn, low.frame, active
     cells.open_cells(low, frame, fn)
     caller, caller_loops, origin = low.frame, low.loops, low.builder.origin
     low.frame, low.loops = frame, []
@@ -236,14 +239,6 @@ def _inline(
     finally:
         low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
         low.builder.origin = origin
-
-
-def _is_active(frame: Any, fn: ast.AST) -> bool:
-    while frame is not None:
-        if frame.node is fn:
-            return True
-        frame = frame.caller
-    return False
 
 
 @functools.lru_cache(maxsize=1024)

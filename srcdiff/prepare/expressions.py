@@ -19,7 +19,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, loops, objects, statements
+from srcdiff.prepare import arrays, calls, containers, loops, objects, procedures, statements
 from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import (
@@ -397,8 +397,11 @@ def _bool(low: Lowering, is_and: bool, nodes: list[ast.expr], node: ast.AST) -> 
     before, outer = low.snapshot(), low.builder
     low.builder = outer.inside()
     second = Arm(low.builder, before)
-    second.value = _bool(low, is_and, nodes[1:], node)
-    second.state = low.snapshot()
+    done = procedures.attempt(low, lambda: (_bool(low, is_and, nodes[1:], node),))
+    if done is None:
+        low.builder = outer
+        return first
+    second.value, second.state = done[0], low.snapshot()
     low.builder = outer
     binds = any(before[0].get(n) is not v for n, v in second.state[0].items())  # by an assignment expression
     is_plain = all(_is_boolean(v) for v in (cond, second.value)) and not binds
@@ -439,10 +442,16 @@ def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, n
     for part in (body, orelse):
         low.restore(before)
         low.builder = outer.inside()
-        value = lower(low, part)
-        arms.append(Arm(low.builder, low.snapshot(), value))
+        done = procedures.attempt(low, lambda part=part: (lower(low, part),))  # type: ignore[misc]
+        if done is not None:
+            arms.append(Arm(low.builder, low.snapshot(), done[0]))
     low.builder = outer
-    low.restore(before)
+    low.restore(before if len(arms) == 2 else arms[0].state if arms else before)
+    if len(arms) < 2:
+        if not arms:
+            assert low.unknown is not None
+            raise low.unknown
+        return arms[0].value
     result = join_arms(low, cond, arms[0], arms[1], before, with_value=True, origin=low.origin(node))
     if isinstance(result, Poison):
         raise low.refuse(KindError, "the two sides of this conditional expression have no common kind", node)

@@ -21,6 +21,7 @@ from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Opera
 from srcdiff.ir.walk import bound_by, map_operand
 from srcdiff.prepare import arrays
 from srcdiff.prepare.entry import is_plain_attribute, read_attribute, read_class_attribute, vars_of_object
+from srcdiff.prepare.specialisations import Procedures, ResultUnknown
 from srcdiff.prepare.values import (
     ATOMS,
     DictRef,
@@ -57,6 +58,7 @@ class Frame:
     cells: dict[str, ListRef] = field(default_factory=dict)  # names that functions within write to
     node: ast.AST | None = None  # the function
     caller: Frame | None = None
+    arguments: Any = None  # their structure and kinds, where the function is called while it runs
 
 
 @dataclass(eq=False)
@@ -89,6 +91,8 @@ class Lowering:
     versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
     ties: dict[Any, set[Any]] = field(default_factory=dict)  # handles (and lists) that may share memory, both ways
     rows: dict[Var, Any] = field(default_factory=dict)  # what a loop takes from an array → the attempt to lower that loop
+    procedures: Procedures = field(default_factory=Procedures)
+    unknown: ResultUnknown | None = None  # why the last path was left out
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places

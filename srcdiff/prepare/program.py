@@ -13,11 +13,12 @@ from typing import Any
 
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
-from srcdiff.ir.nodes import Const, Operand, Parameter, Ref, Stmt, Var
-from srcdiff.prepare import arrays, cells, expressions, objects, statements
+from srcdiff.ir.nodes import Const, Function, Operand, Parameter, Procedure, Ref, Stmt, Var
+from srcdiff.prepare import arrays, cells, expressions, objects, procedures, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
+from srcdiff.prepare.specialisations import Procedures, Recursion
 from srcdiff.prepare.values import Store, Value, operand_of
 from srcdiff.read.source import FunctionSource
 from srcdiff.rules import chapters
@@ -40,6 +41,7 @@ class Primal:
     docstring: str | None = None
     entry_lists: Store = field(default_factory=dict)
     holders: Map[str, Any] = field(default_factory=dict)
+    procedures: Map[Procedure, Function] = field(default_factory=dict)
 
     def returned(self) -> Operand:
         """The result as an operand; None where it has no single structure, which the transform refuses."""
@@ -50,23 +52,36 @@ class Primal:
 
 
 def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
-    """Lower a function for arguments of these structures."""
+    """Lower a function for arguments of these structures.
+
+    Which functions are called while they run is found by lowering; it begins again when one is.
+    """
     chapters.load()
-    try:
-        return _prepare(source, structures, keeps_apart=False)
-    except arrays.WrittenTwice:
-        return _prepare(source, structures, keeps_apart=True)
+    if isinstance(source.node, ast.AsyncFunctionDef):
+        raise SyntaxNotAccepted("an async function is not accepted", source.origin(source.node))
+    recursive: set[ast.AST] = set()
+    unrolled: dict[ast.AST, Exception] = {}
+    keeps_apart = False
+    while True:
+        try:
+            return _prepare(source, structures, Procedures(set(recursive), dict(unrolled)), keeps_apart=keeps_apart)
+        except Recursion as found:
+            recursive.add(found.fn)
+        except procedures.ProcedureFailed as failed:
+            recursive.remove(failed.fn)
+            unrolled[failed.fn] = failed.error
+        except arrays.WrittenTwice:
+            keeps_apart = True
 
 
-def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_apart: bool) -> Primal:
+def _prepare(source: FunctionSource, structures: Map[str, Structure], known: Procedures, *, keeps_apart: bool) -> Primal:
     """`keeps_apart`: two expressions that give equal arrays give two arrays, since one of them is written to."""
     fn = source.node
-    if isinstance(fn, ast.AsyncFunctionDef):
-        raise SyntaxNotAccepted("an async function is not accepted", source.origin(fn))
+    assert not isinstance(fn, ast.AsyncFunctionDef)
     prologue = Builder()
     frame = Frame(source, locals=function_locals(fn))
     frame.node = fn
-    low = Lowering(frame, prologue, serial=itertools.count())
+    low = Lowering(frame, prologue, serial=itertools.count(), procedures=known)
     low.root_source, low.prologue = source, prologue
     prologue.current, prologue.merged, prologue.keeps_apart = low.current, set(), keeps_apart
     params: list[Parameter] = []
@@ -84,7 +99,10 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
     builder = low.builder = Builder()
     builder.made, builder.transposed, builder.known = prologue.made, prologue.transposed, prologue.known
     builder.current, builder.merged, builder.keeps_apart = prologue.current, prologue.merged, keeps_apart
-    if isinstance(fn, ast.Lambda):
+    if fn in known.recursive:
+        low.builder.origin = low.origin(fn)
+        result = procedures.call(low, procedures.Callee(source, fn, None, source.name), values, fn)
+    elif isinstance(fn, ast.Lambda):
         low.builder.origin = low.origin(fn.body)
         result = expressions.lower(low, fn.body)
     else:
@@ -92,19 +110,21 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], *, keeps_a
         result = statements.settle(low, tree, builder).value
     result = arrays.settled(low, result)
     objects.require_distinct(low)
+    stmts, functions = procedures.linked(low, (*prologue.stmts, *builder.stmts))
     return Primal(
         source,
         source.name,
         tuple(params),
         structures,
         values,
-        (*prologue.stmts, *builder.stmts),
+        stmts,
         result,
         low.store,
         low.requirements,
         source.docstring,
         entry_lists,
         low.holders,
+        functions,
     )
 
 

@@ -16,7 +16,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import UNBOUND, Const, Origin, Var
-from srcdiff.prepare import arrays, cells, containers, expressions, loops, objects, patterns, writes
+from srcdiff.prepare import arrays, cells, containers, expressions, loops, objects, patterns, procedures, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, ListRef, Value, is_atom
 from srcdiff.rules.builder import Builder
@@ -82,9 +82,13 @@ def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tr
                 if tree is not None:
                     return tree
             case ast.For() | ast.While():
-                tree = loops.lower_loop(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
-                if tree is not None:
-                    return tree  # type: ignore[no-any-return]
+                before = low.snapshot()
+                loop = lambda node=node, rest=rest: (loops.lower_loop(low, node, lambda: lower_stmts(low, rest, k)),)  # noqa: E731
+                done = procedures.attempt(low, loop)
+                if done is None:
+                    low.restore(before)  # as if it had no trip
+                elif done[0] is not None:
+                    return done[0]  # type: ignore[no-any-return]
             case ast.Match():
                 tree = patterns.lower_match(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
                 if tree is not None:
@@ -132,9 +136,15 @@ def fork(low: Lowering, cond: Value, then: Continuation, orelse: Continuation, n
         low.restore(before)
         low.builder = outer.inside()
         builder = low.builder
-        arms.append((builder, lower_arm()))
+        tree = procedures.attempt(low, lower_arm)
+        if tree is not None:
+            arms.append((builder, tree))
     low.builder = outer
-    return Fork(cond, arms[0], arms[1], low.origin(node))
+    if not arms:
+        assert low.unknown is not None
+        raise low.unknown
+    # Of an arm that comes to a call of which nothing is known yet, nothing is known either.
+    return arms[0][1] if len(arms) == 1 else Fork(cond, arms[0], arms[1], low.origin(node))
 
 
 def _condition(low: Lowering, cond: Value, node: ast.expr) -> Value:

@@ -175,6 +175,11 @@ class Skeleton:
     detail: Any
     parts: tuple[Skeleton, ...] = ()
 
+    @property
+    def count(self) -> int:
+        """The number of its atoms."""
+        return 1 if self.sort == "leaf" else sum(part.count for part in self.parts)
+
 
 _LEAF = Skeleton("leaf", None)
 

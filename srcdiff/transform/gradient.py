@@ -8,14 +8,11 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from srcdiff.analysis.activity import active, without_rule
-from srcdiff.analysis.offsets import cancelling_offsets
-from srcdiff.errors import NoRule, NotDifferentiable
+from srcdiff.errors import NotDifferentiable
 from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_differentiable
 from srcdiff.ir.nodes import (
     UNBOUND,
@@ -35,11 +32,9 @@ from srcdiff.ir.nodes import (
     Return,
     Stmt,
     Var,
-    Yield,
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
-from srcdiff.ir.walk import blocks_of, bound_by, ends_of, map_block, operands_of, vars_of
-from srcdiff.passes import PASSES
+from srcdiff.ir.walk import blocks_of, bound_by, ends_of, free_vars, map_block, operands_of, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
 from srcdiff.prepare.entry import Sequence as SequenceOf
@@ -50,21 +45,23 @@ from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, full, zero
+from srcdiff.transform.procedures import BETWEEN, Pairs, sweeps
+from srcdiff.transform.records import bound_everywhere
 from srcdiff.transform.restoring import Plan
-from srcdiff.transform.reverse import Reverser, free_vars
+from srcdiff.transform.reverse import Reverser, carrying
 
 Selector = tuple[str, int | None]
 """A parameter, or an item of *args."""
 
 
 def gradient(
-    primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, with_value: bool, name: str
+    primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_single: bool, has_aux: bool, with_value: bool, name: str
 ) -> Function:
     """The function of the gradient by the parameters `argnums`."""
     result, aux = _split(primal, has_aux)
     _inputs(primal, [_selected(primal, a) for a in argnums], needs_each=True)
     _check_scalar(primal, result)
-    forward, builder, gradients, _ = _swept(primal, argnums, lambda b: (_one(result), None))
+    forward, builder, gradients, _ = _swept(primal, argnums, pairs, lambda b: (_one(result), None))
     value: Operand = gradients[0] if is_single else gradients
     head: Operand = result if aux is None else (result, aux)
     if with_value:
@@ -85,40 +82,33 @@ Seeds = Callable[[Builder], tuple[Sequence[tuple[Var, Any]], Any]]
 
 
 def _swept(
-    primal: Primal, argnums: Sequence[Selector], seeds: Seeds, needs_each: bool = True
+    primal: Primal, argnums: Sequence[Selector], procedures: Pairs, seeds: Seeds, needs_each: bool = True
 ) -> tuple[list[Stmt], Builder, tuple[Operand, ...], Any]:
     """The forward sweep, the reverse sweep in its builder, the gradients, and what the seeds gave beside the adjoints.
 
     Where arrays are overwritten, a first sweep shows of which of them it is cheaper to restore what they held, and a second
     one through which loops that has to go back.
     """
-    swept, reverser = _sweep(primal, argnums, seeds, needs_each, Plan())
+    swept, reverser = _sweep(primal, argnums, procedures, seeds, needs_each, Plan())
     restored = reverser.keeping.plan(reverser.objects, swept[1].stmts)
     if restored:
-        swept, reverser = _sweep(primal, argnums, seeds, needs_each, Plan(restored))
+        swept, reverser = _sweep(primal, argnums, procedures, seeds, needs_each, Plan(restored))
         block = Block((*swept[0], *swept[1].stmts), Return(swept[2]))
         read = set(_read_in(drop_dead_code_in(block)))
         flows = frozenset(key for key, var in reverser.restorer.flowed.items() if var in read)
-        swept, _ = _sweep(primal, argnums, seeds, needs_each, Plan(restored, flows))
+        swept, _ = _sweep(primal, argnums, procedures, seeds, needs_each, Plan(restored, flows))
     return swept
 
 
 def _sweep(
-    primal: Primal, argnums: Sequence[Selector], seeds: Seeds, needs_each: bool, plan: Plan
+    primal: Primal, argnums: Sequence[Selector], procedures: Pairs, seeds: Seeds, needs_each: bool, plan: Plan
 ) -> tuple[tuple[list[Stmt], Builder, tuple[Operand, ...], Any], Reverser]:
     builder = Builder()
     pairs, beside = seeds(builder)
     builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
     inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in pairs]
-    for stmt, parameter in without_rule(primal.stmts, inputs, outputs):
-        raise NoRule(
-            f"no derivative rule for `{stmt.op.text}` by its argument `{parameter}`",
-            stmt.origin,
-            instead="differentiate by arguments that it does not depend on, or write it in terms of functions that have rules.",
-        )
-    carrying = active(primal.stmts, inputs, outputs) - cancelling_offsets(primal.stmts, outputs)
-    reverser = Reverser(carrying, primal.stmts, plan)
+    reverser = Reverser(carrying(primal.stmts, inputs, outputs), primal.stmts, procedures, plan=plan)
     adjoints = Adjoints()
     for var, seed in pairs:
         existing = adjoints.get(var)
@@ -147,7 +137,7 @@ def _selected(primal: Primal, selector: Selector) -> tuple[Structure, Value, str
 
 
 def pullback(
-    primal: Primal, argnums: Sequence[Selector], *, is_single: bool, has_aux: bool, name: str
+    primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_single: bool, has_aux: bool, name: str
 ) -> tuple[list[Function], Value]:
     """Two functions: arguments → (result, what the pullback reads), and (what it reads, adjoint of the result) → gradients."""
     result, aux = _split(primal, has_aux)
@@ -158,29 +148,20 @@ def pullback(
         y_bar = _seed(primal, result, b, seeds, _unused("y_bar", taken))
         return seeds, y_bar
 
-    forward, builder, gradients, y_bar = _swept(primal, argnums, seeded, needs_each=len(argnums) == 1)
+    forward, builder, gradients, y_bar = _swept(primal, argnums, pairs, seeded, needs_each=len(argnums) == 1)
     head: Operand = operand_of(result, primal.store)
     if aux is not None:
         head = (head, aux)
     whole = Block(
-        (*forward, Apply((), _BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients[0] if is_single else gradients))
+        (*forward, Apply((), BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients[0] if is_single else gradients))
     )
     params = (*primal.params, Parameter(y_bar.hint, y_bar))
     return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken), result
 
 
-_BETWEEN = Op("between the sweeps", "display", has_effect=True)
-
-
 def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]) -> list[Function]:
     """The two functions of a program with both sweeps; the passes see it whole, so that facts and scopes hold in both."""
-    for step in PASSES:
-        program = step(program)
-    body = program.body
-    at = next(i for i, s in enumerate(body.stmts) if isinstance(s, Apply) and s.op is _BETWEEN)
-    assert isinstance(body.end, Return) and isinstance(body.end.value, tuple)
-    head, gradients = body.end.value
-    forward, reverse = body.stmts[:at], drop_dead_code_in(Block(body.stmts[at + 1 :], Return(gradients)))
+    forward, head, reverse = sweeps(program)
     kept = [v for v in free_vars(reverse) if v is not y_bar]
     record = Var(_unused("record", taken), Opaque("tuple"), True)
     copies = [Var(v.hint, v.kind, v.is_users) for v in kept]
@@ -193,7 +174,7 @@ def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]
     shared = _shared_with_caller(primal, forward, head)
     owned = tuple(ending.apply(ARRAY_COPY, (v,), kind=v.kind, hint=v.hint) if v in shared else v for v in kept)
     whole = ending.apply(DISPLAY, (owned,), hint="record")
-    bound = (*[_bound_everywhere(s) for s in forward], *ending.stmts)
+    bound = (*[bound_everywhere(s) for s in forward], *ending.stmts)
     first = Function(f"{program.name}_forward", primal.params, Block(bound, Return((head, whole))), primal.docstring)
     params = (Parameter(record.hint, record), Parameter(y_bar.hint, y_bar))
     return [first, Function(f"{program.name}_pullback", params, Block((*opening, *reverse.stmts), reverse.end))]
@@ -232,27 +213,6 @@ def _unused(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _bound_everywhere(stmt: Stmt) -> Stmt:
-    """What one arm leaves unbound is None there: the record is read whole."""
-
-    def block(inner: Block) -> Block:
-        stmts = tuple(_bound_everywhere(s) for s in inner.stmts)
-        end = inner.end
-        if isinstance(end, Yield):
-            end = Yield(tuple(Const(None) if isinstance(v, Const) and v.value is UNBOUND else v for v in end.values))
-        return Block(stmts, end)
-
-    match stmt:
-        case If():
-            return replace(stmt, then=block(stmt.then), orelse=block(stmt.orelse))
-        case Loop():
-            return replace(
-                stmt, inits=tuple(Const(None) if isinstance(v, Const) and v.value is UNBOUND else v for v in stmt.inits)
-            )
-        case _:
-            return stmt
 
 
 def value_function(primal: Primal, name: str) -> Function:

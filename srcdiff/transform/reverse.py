@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff.analysis.activity import active, without_rule
 from srcdiff.analysis.binding import enlarged_in
+from srcdiff.analysis.offsets import cancelling_offsets
 from srcdiff.errors import KindError, NoRule, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf, Unknown
@@ -36,7 +38,7 @@ from srcdiff.ir.nodes import (
     Var,
     Yield,
 )
-from srcdiff.ir.walk import bound_by, map_block, operands_of, vars_of
+from srcdiff.ir.walk import bound_by, free_vars, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.general import contribution
@@ -53,15 +55,36 @@ from srcdiff.rules.staging import (
 )
 from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
+from srcdiff.transform.procedures import Pairs
+from srcdiff.transform.records import with_replayed
 from srcdiff.transform.restoring import Keeping, Objects, Plan, Restorer, is_write
 from srcdiff.transform.writes import reverse_write
+
+
+def carrying(stmts: Sequence[Stmt], inputs: Sequence[Var], outputs: Sequence[Var]) -> set[Var]:
+    """The values that have an adjoint."""
+    for stmt, parameter in without_rule(stmts, inputs, outputs):
+        raise NoRule(
+            f"no derivative rule for `{stmt.op.text}` by its argument `{parameter}`",
+            stmt.origin,
+            instead="differentiate by arguments that it does not depend on, or write it in terms of functions that have rules.",
+        )
+    return active(stmts, inputs, outputs) - cancelling_offsets(stmts, outputs)
 
 
 class Reverser:
     """What a reverse sweep needs to know of the whole program: the active values."""
 
-    def __init__(self, active: set[Var], stmts: Sequence[Stmt] = (), plan: Plan | None = None) -> None:
-        self.active = active
+    def __init__(
+        self,
+        active: set[Var],
+        stmts: Sequence[Stmt],
+        pairs: Pairs,
+        given: frozenset[Var] | None = None,
+        plan: Plan | None = None,
+    ) -> None:
+        """`given` is what the reverse sweep is given anyway, where it is a function of its own."""
+        self.active, self.pairs, self.given = active, pairs, given
         self.depth = 0
         self.keeping = Keeping()
         self.objects = Objects(stmts)
@@ -84,6 +107,8 @@ class Reverser:
         for stmt in reversed(stmts):
             b.origin = _reverse_origin(stmt.origin)
             match stmt:
+                case Apply() if stmt.op.procedure is not None:
+                    forward.append(self.pairs.call(self, stmt, adjoints, b))
                 case Apply():
                     self.apply(stmt, adjoints, b)
                     forward.append(stmt)
@@ -340,7 +365,7 @@ class Reverser:
         new = If(stmt.cond, Block(tuple(arms[0][2]), then.end), Block(tuple(arms[1][2]), orelse.end), stmt.results, stmt.origin)
         if joined is None:
             return new
-        new, joined = export(new, joined)
+        new, joined = export(new, joined, self.given)
         b.add(joined)
         return new
 
@@ -409,10 +434,16 @@ def _bar_kind(kind: Any) -> Any:
     return Number("float") if isinstance(kind, Number) else kind
 
 
-def export(forward: If, reverse: If) -> tuple[If, If]:
-    """Give what the reverse arms read of the forward arms as results of the forward If."""
+def export(forward: If, reverse: If, given: frozenset[Var] | None = None) -> tuple[If, If]:
+    """Give what the reverse arms read of the forward arms as results of the forward If.
+
+    Where that has to be kept, `given` is there anyway, and what is cheap is computed again from it.
+    """
+    if given is not None:
+        again = [with_replayed(mine.stmts, theirs, given)[0] for mine, theirs in _pairs_of_arms(forward, reverse)]
+        reverse = replace(reverse, then=again[0], orelse=again[1])
     results, arms, ends = list(forward.results), [], [list(_yielded(forward.then)), list(_yielded(forward.orelse))]
-    for position, (mine, theirs) in enumerate(((forward.then, reverse.then), (forward.orelse, reverse.orelse))):
+    for position, (mine, theirs) in enumerate(_pairs_of_arms(forward, reverse)):
         bound = {v for s in mine.stmts for v in bound_by(s)}
         renamed: dict[Var, Operand] = {}
         for var in free_vars(theirs):
@@ -432,30 +463,13 @@ def export(forward: If, reverse: If) -> tuple[If, If]:
     return new, replace(reverse, then=arms[0], orelse=arms[1])
 
 
+def _pairs_of_arms(forward: If, reverse: If) -> list[tuple[Block, Block]]:
+    return [(forward.then, reverse.then), (forward.orelse, reverse.orelse)]
+
+
 def _yielded(block: Block) -> tuple[Operand, ...]:
     assert isinstance(block.end, Yield)
     return block.end.values
-
-
-def free_vars(block: Block) -> list[Var]:
-    """The variables that a block reads and does not bind, in the order of their first reading."""
-    from srcdiff.ir.walk import operands_of, variables_in
-
-    bound = set(variables_in(block))
-    found: dict[Var, None] = {}
-
-    def visit(inner: Block) -> None:
-        from srcdiff.ir.walk import blocks_of
-
-        for node in (*inner.stmts, inner.end):
-            for var in vars_of(operands_of(node)):
-                if var not in bound:
-                    found[var] = None
-            for child in blocks_of(node):
-                visit(child)
-
-    visit(block)
-    return list(found)
 
 
 # ---------------------------------------------------------------- parts

@@ -32,7 +32,7 @@ from srcdiff.ir.nodes import (
     Stmt,
     Var,
 )
-from srcdiff.ir.walk import bound_by, ends_of, map_block, operands_of, source_targets, vars_of
+from srcdiff.ir.walk import bound_by, ends_of, free_vars, map_block, operands_of, source_targets, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, kind_of
 
@@ -395,8 +395,6 @@ def _bound_in_tree(block: Block) -> set[Var]:
 
 def _reads_of(loop: Loop) -> list[Var]:
     """What the body of a loop reads from outside of it, in order."""
-    from srcdiff.transform.reverse import free_vars
-
     return [v for v in free_vars(loop.body) if v not in loop.params]
 
 

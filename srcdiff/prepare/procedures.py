@@ -1,0 +1,596 @@
+"""Functions that are called while they run: each is lowered once for a structure of its arguments, and called.
+
+    def power(x, n):                             power(x, n):  half = power(x, n // 2); …
+        half = power(x, n // 2); …       →
+    loss = power(x, 11) + 3 * x                  t = power(x, 11);  loss = add(t, mul(3, x))
+
+What a call within it gives is not known at first: the paths that come to one are left out, and the others say of which
+kind the result is. Then it is lowered anew under that assumption, until what comes out is what was assumed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted
+from srcdiff.ir.kinds import Number, join
+from srcdiff.ir.nodes import Apply, Atom, Block, Const, Function, Parameter, Procedure, Ref, Return, Stmt, Var
+from srcdiff.ir.ops import procedure_op
+from srcdiff.ir.walk import free_vars, map_applies, statements_of, substitute_block, variables_in
+from srcdiff.prepare import arrays, cells
+from srcdiff.prepare.specialisations import (
+    Arguments,
+    Given,
+    Recursion,
+    Result,
+    ResultUnknown,
+    Slot,
+    Specialisation,
+    Widened,
+    arguments_of,
+    lengths_of,
+    matched,
+    outward,
+    refs_of,
+    slots_for,
+    widened,
+)
+from srcdiff.prepare.values import (
+    Closure,
+    DictRef,
+    Instance,
+    ListRef,
+    ObjectRef,
+    Poison,
+    Skeleton,
+    flatten,
+    is_atom,
+    rebuild,
+    refs_in,
+)
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of
+
+if TYPE_CHECKING:
+    from srcdiff.prepare.lowering import Frame, Lowering
+    from srcdiff.prepare.values import Value
+    from srcdiff.read.source import FunctionSource
+
+ATTEMPTS = 12
+MOST_UNROLLED = 400
+MOST_GROWN = 8
+
+
+class ProcedureFailed(Exception):
+    """A function that is called while it runs cannot be a procedure; it may yet be inlined, where constants end it."""
+
+    def __init__(self, fn: ast.AST, error: SrcdiffError) -> None:
+        super().__init__(fn, error)
+        self.fn, self.error = fn, error
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function of the user's about to be called: `outer` is the frame that it is defined in."""
+
+    source: FunctionSource
+    node: Any
+    outer: Frame | None
+    name: str
+
+
+def active_arguments(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) -> Arguments | None:
+    """The arguments of a call that is to be inlined, if the function runs already; refuses to inline it for the same again."""
+    frame: Frame | None = low.frame
+    active = []
+    while frame is not None:
+        if frame.node is callee.node:
+            active.append(frame)
+        frame = frame.caller
+    if not active:
+        return None
+    known = low.procedures
+    if callee.node in known.unrolled:
+        known.inlined += 1
+        if known.inlined > MOST_UNROLLED:
+            raise known.unrolled[callee.node]
+        return None
+    arguments = arguments_of(tuple(bound.values()), low.store)
+    if any(other.arguments is not None and other.arguments.key == arguments.key for other in active):
+        raise Recursion(callee.node)
+    if len(active) > MOST_GROWN and len(arguments.leaves) > len(next(a for f in active if (a := f.arguments)).leaves):
+        raise too_deep(low, callee.name, node)
+    return arguments
+
+
+def too_deep(low: Lowering, name: str, node: ast.AST) -> SrcdiffError:
+    return low.refuse(
+        SyntaxNotAccepted,
+        f"the calls of `{name}` are nested too deep",
+        node,
+        why="Each is for arguments of another structure, and so is inlined.",
+        instead="write it as a loop.",
+    )
+
+
+# ---------------------------------------------------------------- calls
+
+
+def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) -> Value:
+    """The value of a call of a procedure."""
+    handles = arguments_of(tuple(bound.values()), low.store)
+    given = replace(handles, leaves=tuple(low.atom(a) for a in handles.leaves))
+    known = low.procedures
+    around = environment(low, callee.node, callee.outer)
+    objects = tuple(_attributes_set(low, (*bound.values(), *_values_around(low, callee.node, callee.outer))))
+    key = (callee.node, around, objects, given.key)
+    made = None
+    for candidate in known.found.get(key, ()):
+        if matched(candidate.slots, given.leaves) is not None:
+            made = candidate
+            break
+        if candidate.is_open:
+            slots = widened(candidate.slots, given.leaves)
+            if slots is None:
+                raise low.refuse(KindError, f"`{callee.name}` calls itself with arguments of other kinds", node)
+            candidate.slots = slots
+            raise Widened(candidate)
+    if made is None:
+        made = Specialisation(Procedure(_spoken(callee.name)), callee.name, given.skeleton, slots_for(given.leaves))
+        known.add(key, made)
+        _settle(low, callee, made, bound, given, node)
+    return _called(low, made, given, handles.leaves, tuple(_arrays_around(low, around)), node)
+
+
+def _spoken(name: str) -> str:
+    return "".join(c for c in name if c.isidentifier() or c.isdigit()) or "f"
+
+
+def _called(
+    low: Lowering, made: Specialisation, given: Arguments, handles: tuple[Atom, ...], around: tuple[Var, ...], node: ast.AST
+) -> Value:
+    """Add the call, and give its value in the caller's terms; `around` are the arrays that it may see beside the arguments."""
+    known = matched(made.slots, given.leaves)
+    assert known is not None
+    result = made.result
+    if result is None:
+        made.was_asked = True
+        raise ResultUnknown(made, low.origin(node))
+    args = tuple(leaf for leaf, slot in zip(given.leaves, made.slots) if slot.const is None)
+    targets: list[Var] = []
+    atoms: list[Atom] = []
+    for slot in result.slots:
+        if slot.const is not None:
+            atoms.append(slot.const)
+        else:
+            targets.append(Var(made.procedure.name, outward(slot.kind, known)))
+            atoms.append(targets[-1])
+    stmt = Apply(tuple(targets), made.op, args, (), low.builder.origin)
+    low.builder.add(stmt)
+    low.builder.made.update(dict.fromkeys(targets, stmt))
+    value, states, written = rebuild(result.skeleton, atoms, low.new_list, low.new_dict, low.new_object)
+    seen = [*arrays.arrays_in(low, handles), *around]
+    shared = [a for a, slot in zip(atoms, result.slots) if slot.is_shared and isinstance(a, Var)]
+    for array in arrays.arrays_in(low, tuple(shared)):
+        arrays.tie_like(low, array, [*seen, *(a for a in shared if a is not array)])
+    for ref in refs_of(value, low.store):
+        if is_atom(low.store[ref]):
+            for array in seen:
+                arrays.tie(low, ref, arrays.root_of(low, array))
+    if result.may_be_given:
+        for new, old in itertools.product(refs_of(value, low.store), given.refs):
+            if type(new) is type(old):
+                low.be_twins(new, old)
+    for place, state in zip(result.changed, states):
+        ref = given.refs[place]
+        if given.refs.count(ref) > 1 or low.twins.get(ref):
+            raise low.refuse(KindError, f"`{made.name}` changes a list that it may see under two names", node)
+        low.store[ref] = low.store[state]
+        low.written.add(ref)
+    for place, version in zip(result.written, written):
+        _write(low, made, handles[place], version, [*handles[:place], *handles[place + 1 :], *around], node)
+    return _with_given(value, given)
+
+
+def _write(low: Lowering, made: Specialisation, handle: Atom, version: Atom, others: list[Atom], node: ast.AST) -> None:
+    """An array that a call has written to holds another value from here on."""
+    if isinstance(handle, Var):
+        root = arrays.root_of(low, handle)
+        roots = {arrays.root_of(low, a) for a in arrays.arrays_in(low, tuple(others))}
+        if root in roots or not roots.isdisjoint(low.ties.get(root, ())):
+            raise low.refuse(
+                KindError,
+                f"`{made.name}` writes into an array that it may see under two names",
+                node,
+                instead="pass a copy: x.copy().",
+            )
+    arrays.store_whole(low, handle, version, node)
+
+
+def _with_given(value: Value, given: Arguments) -> Value:
+    match value:
+        case Ref(Given(place)):
+            return given.refs[place]
+        case tuple():
+            return tuple(_with_given(part, given) for part in value)
+        case _ if hasattr(value, "fields") and hasattr(value, "values"):
+            return replace(value, values=tuple(_with_given(part, given) for part in value.values))
+        case _:
+            return value
+
+
+# ---------------------------------------------------------------- where a call's result is not known yet
+
+
+def attempt(low: Lowering, lower: Callable[[], Any]) -> Any:
+    """What a path gives; None where it comes to a call of which nothing is known yet."""
+    frame, loops, contexts, depth, builder = low.frame, low.loops, list(low.loops), low.depth, low.builder
+    try:
+        return lower()
+    except ResultUnknown as unknown:
+        low.frame, low.loops, low.depth, low.builder = frame, loops, depth, builder
+        loops[:] = contexts
+        low.unknown = unknown
+        return None
+
+
+# ---------------------------------------------------------------- lowering
+
+
+def _settle(
+    low: Lowering, callee: Callee, made: Specialisation, bound: dict[str, Value], given: Arguments, node: ast.AST
+) -> None:
+    """Lower a procedure until the kinds of its arguments and of its result agree with every call in it."""
+    known = low.procedures
+    mark = len(known.made)
+    here = low.frame, low.loops, low.depth, low.builder, low.node
+    origin, store, names = low.builder.origin, dict(low.store), _names_around(low.frame)
+    for _ in range(ATTEMPTS):
+        known.forget_since(mark)
+        try:
+            is_done = _accepts(low, made, _lowered(low, callee, made, bound, given, node), node)
+        except Widened as widening:
+            if widening.of is not made:
+                raise
+            made.result, is_done = None, False
+        except ResultUnknown as unknown:
+            if unknown.of is not made:
+                raise
+            what = f"`{callee.name}` calls itself on every path"
+            raise KindError(what, unknown.origin, instead="return something on one of them.") from None
+        except SrcdiffError as error:
+            if any(slot.const is not None and isinstance(slot.const.value, int) for slot in slots_for(given.leaves)):
+                raise ProcedureFailed(callee.node, error) from None
+            raise
+        finally:
+            low.frame, low.loops, low.depth, low.builder, low.node = here
+            low.builder.origin = origin
+            low.store = {**low.initial, **store}
+            for frame, held in names:
+                frame.vars = dict(held)
+        if is_done:
+            made.is_open = False
+            return
+    raise low.refuse(KindError, f"the kinds of what `{callee.name}` takes and returns do not settle", node)
+
+
+def _names_around(frame: Frame | None) -> list[tuple[Frame, dict[str, Value]]]:
+    found = []
+    while frame is not None:
+        found.append((frame, dict(frame.vars)))
+        frame = frame.caller
+    return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one lowering of a procedure gives."""
+
+    skeleton: Skeleton
+    changed: tuple[int, ...]
+    written: tuple[int, ...]
+    may_be_given: bool
+    leaves: tuple[Atom, ...]
+    shared: tuple[bool, ...]
+
+
+def _lowered(
+    low: Lowering, callee: Callee, made: Specialisation, bound: dict[str, Value], given: Arguments, node: ast.AST
+) -> Outcome:
+    from srcdiff.prepare import calls, expressions, statements
+    from srcdiff.prepare.lowering import Frame
+
+    builder = Builder()
+    builder.made, builder.current = low.builder.made, low.builder.current
+    builder.merged, builder.keeps_apart = low.builder.merged, low.builder.keeps_apart
+    frame = Frame(callee.source, {}, callee.outer, calls.function_locals(callee.node), low.frame.depth + 1)
+    frame.node, frame.caller = callee.node, low.frame
+    atoms, refs = _parameters(low, made, bound, given), list[ListRef | DictRef | ObjectRef]()
+    makers = [_noting(make, refs) for make in (low.new_list, low.new_dict, low.new_object)]
+    values = rebuild(made.skeleton, atoms, *makers)
+    for ref, passed in zip(refs, given.refs):
+        low.take_after(ref, (passed,))
+    frame.vars = dict(zip(bound, values))
+    cells.open_cells(low, frame, callee.node)
+    before, outside = dict(low.store), _outer_names(callee.outer)
+    low.frame, low.loops, low.depth, low.builder = frame, [], 0, builder
+    if isinstance(callee.node, ast.Lambda):
+        value = expressions.lower(low, callee.node.body)
+    else:
+        body = callee.node.body
+        tree = statements.lower_stmts(low, body, lambda: statements.leaf(low, "return", Const(None)))
+        arm = statements.settle(low, tree, builder)
+        low.store, value = arm.state[1], arm.value
+    made.params = tuple(a for a, slot in zip(atoms, made.slots) if slot.const is None)  # type: ignore[misc]
+    own = {*made.params, *variables_in(Block(tuple(builder.stmts), Return(Const(None))))}
+    _check_outside(low, callee, before, {*refs, *own}, outside, node)
+    changed = tuple(i for i, ref in enumerate(refs) if not _is_same(low.store[ref], before[ref]))
+    written = tuple(i for i, atom in enumerate(atoms) if isinstance(atom, Var) and low.store.get(atom, atom) is not atom)
+    states = [_copied(low, refs[i]) for i in changed]
+    places = {ref: i for i, ref in reversed(list(enumerate(refs)))}
+    follow = lambda ref: ref not in places and ref not in before  # noqa: E731
+    _, leaves = flatten((value, tuple(states)), low.store, follow)
+    if any(ref in facts for ref in refs_of(value, low.store) for facts in (low.classes, low.factories, low.limits)):
+        raise low.refuse(KindError, f"`{callee.name}` calls itself and returns a deque or a defaultdict", node)
+    may_be_given = any(low.twins.get(ref) for ref in refs_of(value, low.store) if ref not in places)
+    shared = tuple(isinstance(a, Var) and _is_shared(low, a, own - {*made.params}) for a in leaves)
+    if any(arrays.is_outside(low, a) for a in leaves):
+        low.procedures.outside.add(made.procedure)
+    versions = tuple(atoms[i] for i in written)
+    whole = arrays.settled(low, (value, tuple(states), versions))
+    skeleton, leaves = flatten(whole, low.store, follow)
+    made.stmts = tuple(builder.stmts)
+    shared += (False,) * len(versions)
+    return Outcome(_placed(low, callee, skeleton, places, node), changed, written, may_be_given, tuple(leaves), shared)
+
+
+def _copied(low: Lowering, ref: Any) -> Any:
+    state = low.store[ref]
+    if isinstance(ref, ObjectRef):
+        return low.new_object(ref.cls, state)
+    return low.new_list(state) if isinstance(ref, ListRef) else low.new_dict(state)
+
+
+def _is_shared(low: Lowering, array: Var, own: set[Var]) -> bool:
+    """Whether an array that is returned may share memory with what the procedure is given."""
+    if not arrays.is_array(low, array):
+        return False
+    root = arrays.root_of(low, array)
+    return root not in own or any(other not in own for other in low.ties.get(root, ()))
+
+
+def _parameters(low: Lowering, made: Specialisation, bound: dict[str, Value], given: Arguments) -> list[Atom]:
+    names: list[str | None] = []
+    for name, part in zip(bound, made.skeleton.parts):
+        names += [name] if part.sort == "leaf" else [None] * part.count
+    atoms: list[Atom] = []
+    for leaf, slot, users in zip(given.leaves, made.slots, names):
+        if slot.const is not None:
+            atoms.append(slot.const)
+            continue
+        var = Var(users or getattr(leaf, "hint", "") or "item", slot.kind, users is not None)
+        if leaf in low.without_axes:
+            low.without_axes.add(var)
+        atoms.append(var)
+    return atoms
+
+
+def _noting(make: Callable[..., Any], refs: list[ListRef | DictRef | ObjectRef]) -> Callable[..., Any]:
+    def run(*state: Any) -> Any:
+        refs.append(make(*state))
+        return refs[-1]
+
+    return run
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and bool(a == b))
+
+
+def _outer_names(frame: Frame | None) -> list[tuple[Frame, dict[str, Value]]]:
+    found = []
+    while frame is not None:
+        found.append((frame, dict(frame.vars)))
+        frame = frame.outer
+    return found
+
+
+def _check_outside(low: Lowering, callee: Callee, before: Any, own: set[Any], names: Any, node: ast.AST) -> None:
+    """A procedure changes what it is given, and nothing else."""
+    is_changed = any(
+        key not in own and not _is_same(state, before.get(key, key if isinstance(key, Var) else state))
+        for key, state in low.store.items()
+    )
+    if is_changed or any(not _is_same(frame.vars, held) for frame, held in names):
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"`{callee.name}` calls itself and changes what belongs to the function around it",
+            node,
+            instead="pass it as an argument, or return it.",
+        )
+
+
+def _placed(low: Lowering, callee: Callee, skeleton: Skeleton, places: dict[Any, int], node: ast.AST) -> Skeleton:
+    """The structure of a result, with arguments in it by their place."""
+    if skeleton.sort != "static":
+        return replace(skeleton, parts=tuple(_placed(low, callee, part, places, node) for part in skeleton.parts))
+    held = skeleton.detail.value
+    if isinstance(held, (ListRef, DictRef, ObjectRef)):
+        if held not in places:
+            return skeleton  # of the function around
+        return replace(skeleton, detail=type(skeleton.detail)(Given(places[held])))
+    if isinstance(held, Poison):
+        raise low.refuse(KindError, held.reason.replace("`value`", f"what `{callee.name}` returns"), node)
+    if type(held).__module__.startswith("srcdiff.") and not (isinstance(held, Closure) and _outlives(held, callee.outer)):
+        raise low.refuse(
+            SyntaxNotAccepted,
+            f"`{callee.name}` calls itself and returns a function or an iterator",
+            node,
+            instead="return values.",
+        )
+    return skeleton
+
+
+def _outlives(closure: Closure, frame: Frame | None) -> bool:
+    while frame is not None:
+        if closure.frame is frame:
+            return True
+        frame = frame.outer
+    return False
+
+
+def _accepts(low: Lowering, made: Specialisation, outcome: Outcome, node: ast.AST) -> bool:
+    """Whether a lowering gave what its calls were assumed to give; otherwise the assumption is wider now."""
+    own = {n: n for slot in made.slots for n in lengths_of(slot.kind)}
+    slots = [
+        Slot(outward(kind_of(leaf), own), leaf if isinstance(leaf, Const) and not _is_number(leaf) else None, is_shared)
+        for leaf, is_shared in zip(outcome.leaves, outcome.shared)
+    ]
+    before, now = made.result, (outcome.skeleton, outcome.changed, outcome.written, outcome.may_be_given)
+    if before is not None and (before.skeleton, before.changed, before.written, before.may_be_given) == now:
+        slots = [_joined(low, made, a, b, node) for a, b in zip(before.slots, slots)]
+    made.result = Result(*now, tuple(slots))
+    made.returned = tuple(leaf for leaf, slot in zip(outcome.leaves, slots) if slot.const is None)
+    if before is None:
+        return not made.was_asked
+    return made.result == before
+
+
+def _is_number(leaf: Const) -> bool:
+    return isinstance(leaf.kind, Number)
+
+
+def _joined(low: Lowering, made: Specialisation, a: Slot, b: Slot, node: ast.AST) -> Slot:
+    if a == b:
+        return a
+    kind = join(a.kind, b.kind)
+    if kind is None or a.const is not None or b.const is not None:
+        raise low.refuse(KindError, f"what `{made.name}` returns has no single kind on all paths", node)
+    return Slot(kind, None, a.is_shared or b.is_shared)
+
+
+# ---------------------------------------------------------------- what a function reads of those around it
+
+
+def environment(low: Lowering, fn: ast.AST, outer: Frame | None, seen: frozenset[ast.AST] = frozenset()) -> Any:
+    """What a nested function reads of the functions around it, in a form that compares."""
+    if outer is None or fn in seen:
+        return ()
+    found: list[Any] = []
+    for name in names_read(fn):
+        frame: Frame | None = outer
+        while frame is not None and name not in frame.vars and name not in frame.cells:
+            frame = frame.outer
+        if frame is None:
+            continue
+        value = frame.vars[name] if name in frame.vars else frame.cells[name]
+        skeleton, leaves = flatten(value, low.store, lambda ref: True)
+        found.append((name, skeleton, tuple(leaves), tuple(_states(low, leaves))))
+        if isinstance(value, Closure):
+            found.append(environment(low, value.node, value.frame, seen | {fn}))
+    return tuple(found)
+
+
+def _values_around(low: Lowering, fn: ast.AST, outer: Frame | None) -> Iterator[Value]:
+    while outer is not None:
+        yield from (outer.vars[name] for name in names_read(fn) if name in outer.vars)
+        outer = outer.outer
+
+
+def _attributes_set(low: Lowering, values: tuple[Value, ...]) -> Iterator[Any]:
+    """What has been set of objects that outlive the call, in a form that compares."""
+    for held in refs_in(values, low.store):
+        if isinstance(held, Instance) and low.store.get(held):
+            skeleton, leaves = flatten(tuple(low.store[held]), low.store, lambda ref: True)
+            yield held, skeleton, tuple(leaves)
+
+
+def _states(low: Lowering, leaves: Iterable[Atom]) -> Iterator[Any]:
+    """What arrays hold now, in a form that compares."""
+    for leaf in leaves:
+        if isinstance(leaf, Var) and low.versions:
+            yield low.store.get(leaf), low.store.get(arrays.root_of(low, leaf))
+
+
+def _arrays_around(low: Lowering, around: Any) -> Iterator[Var]:
+    for part in around:
+        if part and isinstance(part[0], str):
+            yield from arrays.arrays_in(low, part[2])
+        else:
+            yield from _arrays_around(low, part)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_read(fn: ast.AST) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n.id for n in ast.walk(fn) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)))
+
+
+# ---------------------------------------------------------------- the whole program
+
+
+def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], dict[Procedure, Function]]:
+    """The statements, and the procedures that they call, as functions: what one reads from around it is an argument."""
+    if not low.procedures.made:
+        return stmts, {}
+    made = {s.procedure: s for _, s in low.procedures.made}
+    bodies = {p: Block(s.stmts, Return(_returned(s.returned))) for p, s in made.items()}
+    read: dict[Procedure, dict[Var, None]] = {}
+    effects: set[Procedure] = set()
+    for p, body in bodies.items():
+        read[p] = dict.fromkeys(v for v in free_vars(body) if v not in made[p].params)
+        if any(isinstance(s, Apply) and s.op.has_effect for s in statements_of(body)):
+            effects.add(p)
+    size = -1
+    while size != sum(map(len, read.values())) + len(effects):
+        size = sum(map(len, read.values())) + len(effects)
+        for p, body in bodies.items():
+            bound = {*made[p].params, *variables_in(body)}
+            for called in procedures_called(body):
+                read[p].update(dict.fromkeys(v for v in read[called] if v not in bound))
+                if called in effects:
+                    effects.add(p)
+
+    def passing(stmt: Apply) -> Apply:
+        procedure = stmt.op.procedure
+        if procedure is None:
+            return stmt
+        op = procedure_op(procedure, has_effect=True) if procedure in effects else stmt.op
+        return replace(stmt, op=op, args=(*stmt.args, *read[procedure]))
+
+    functions: dict[Procedure, Function] = {}
+    for p, body in bodies.items():
+        own = {v: Var(v.hint, v.kind, v.is_users) for v in read[p]}
+        params = _named((*made[p].params, *own.values()))
+        functions[p] = Function(p.name, params, substitute_block(map_applies(body, passing), own), is_inner=True)
+    whole = map_applies(Block(stmts, Return(Const(None))), passing)
+    return whole.stmts, functions
+
+
+def procedures_called(block: Block) -> list[Procedure]:
+    """The procedures that a block calls, in the order of the calls."""
+    found = (s.op.procedure for s in statements_of(block) if isinstance(s, Apply))
+    return list(dict.fromkeys(p for p in found if p is not None))
+
+
+def _returned(atoms: tuple[Atom, ...]) -> Any:
+    return atoms[0] if len(atoms) == 1 else atoms or Const(None)
+
+
+def _named(params: tuple[Var, ...]) -> tuple[Parameter, ...]:
+    """Parameters under names of their own; the user's keep theirs."""
+    taken = {v.hint for v in params if v.is_users}
+    used: set[str] = set()
+    found = []
+    for var in params:
+        name, number = var.hint if var.hint.isidentifier() else "item", 0
+        while name in used or (not var.is_users and name in taken):
+            number += 1
+            name = f"{var.hint}_{number}"
+        used.add(name)
+        found.append(Parameter(name, var))
+    return tuple(found)

@@ -1,0 +1,250 @@
+"""The derivative of a procedure is a pair: the forward sweep, which returns what its reverse will read, and the reverse sweep.
+
+    y = power(x, n)        →      y, saved = power_forward(x, n)
+                                  x_bar = power_reverse(x, n, saved, y_bar)
+
+A pair is made for each set of active arguments and each set of results that have adjoints. The reverse takes of the
+arguments those that it reads, and of the forward sweep what it reads besides. Both are found as for loops: by building the
+reverse first. As it may call itself, a pair is first assumed to read nothing, and built again until that is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from srcdiff.analysis.activity import may_carry
+from srcdiff.errors import KindError
+from srcdiff.ir.kinds import Kind, ListOf, Number, Opaque, TupleOf
+from srcdiff.ir.nodes import Apply, Block, Const, Function, Op, Operand, Parameter, Procedure, Return, Stmt, Var
+from srcdiff.ir.ops import procedure_op
+from srcdiff.ir.walk import free_vars, map_block, statements_of
+from srcdiff.passes import PASSES
+from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
+from srcdiff.passes.hoist import hoist
+from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of
+from srcdiff.rules.staging import Staged
+from srcdiff.transform.adjoints import Adjoints, accumulate, as_float, full, zero
+from srcdiff.transform.records import packed, with_replayed
+
+if TYPE_CHECKING:
+    from srcdiff.transform.reverse import Reverser
+
+BETWEEN = Op("between the sweeps", "display", has_effect=True)
+"""The statement that stands between the sweeps of a program that will be two functions."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which derivative of a procedure: by the arguments `by`, of the results `of` (their places)."""
+
+    procedure: Procedure
+    by: tuple[int, ...]
+    of: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Pair:
+    """The two functions of a derivative; `reads` are the arguments that the reverse takes, besides a record if there is one."""
+
+    forward: Procedure
+    reverse: Procedure
+    reads: tuple[int, ...] = ()
+    has_record: bool = False
+    is_built: bool = False
+    functions: dict[Procedure, Function] = field(default_factory=dict)
+
+
+class Pairs:
+    """The procedures of a program, and the pairs of those that derivatives pass through."""
+
+    def __init__(self, procedures: Mapping[Procedure, Function]) -> None:
+        self.primals = {p: drop_dead_code(hoist(f)) for p, f in procedures.items()}
+        self.pairs: dict[Key, Pair] = {}
+        self.open: list[Key] = []
+
+    # ------------------------------------------------------------ what is asked
+
+    def call(self, reverser: Reverser, stmt: Apply, adjoints: Adjoints, b: Builder) -> Apply:
+        """Add the reverse of a call to `b`; returns the call of the forward sweep."""
+        procedure = stmt.op.procedure
+        assert procedure is not None
+        bars = {i: bar for i, t in enumerate(stmt.targets) if t in reverser.active and (bar := adjoints.take(t)) is not None}
+        by = tuple(i for i, a in enumerate(stmt.args) if isinstance(a, Var) and a in reverser.active and may_carry(a.kind))
+        if not bars or not by:
+            return stmt
+        pair = self.pair(Key(procedure, by, tuple(bars)))
+        forward = stmt
+        args: list[Operand] = [stmt.args[i] for i in pair.reads]
+        if pair.has_record:
+            record = Var("saved", Opaque("tuple"), True)
+            forward = replace(stmt, targets=(*stmt.targets, record), op=_op(pair.forward, stmt.op))
+            args.append(record)
+        for i, bar in bars.items():
+            given = Staged(b, bar.atom, bar.dims, bar.like)
+            args.append(as_float(full(given, stmt.targets[i]), b).atom)
+        params = self.primals[procedure].params
+        targets = tuple(Var(f"{_hint(stmt.args[i], params[i])}_bar", bar_kind(stmt.args[i])) for i in by)
+        call = Apply(targets, procedure_op(pair.reverse), tuple(args), (), b.origin)
+        b.add(call)
+        for i, target in zip(by, targets):
+            b.made[target] = call
+            reverser.give(adjoints, stmt.args[i], Staged(b, target), b)
+        return forward
+
+    def functions(self, block: Block) -> dict[Procedure, Function]:
+        """The procedures that a block calls, and those that these call, each after those that it calls."""
+        every = dict(self.primals)
+        for pair in self.pairs.values():
+            every |= pair.functions
+        found: dict[Procedure, Function] = {}
+        seen: set[Procedure] = set()
+
+        def visit(inner: Block) -> None:
+            for stmt in statements_of(inner):
+                p = stmt.op.procedure if isinstance(stmt, Apply) else None
+                if p is not None and p not in seen:
+                    seen.add(p)
+                    visit(every[p].body)
+                    found[p] = every[p]
+
+        visit(block)
+        return found
+
+    # ------------------------------------------------------------ building pairs
+
+    def pair(self, key: Key) -> Pair:
+        """The pair of a derivative, built until what it and those that it calls read agrees with what is built."""
+        known = self.pairs.get(key)
+        if known is None:
+            name = key.procedure.name
+            known = self.pairs[key] = Pair(Procedure(f"{name}_forward"), Procedure(f"{name}_reverse"))
+        if known.is_built or key in self.open:
+            return known
+        outermost = not self.open
+        self.open.append(key)
+        while True:
+            before = {k: (p.reads, p.has_record) for k, p in self.pairs.items()}
+            self.build(key, known)
+            known.is_built = True
+            if not outermost or before == {k: (p.reads, p.has_record) for k, p in self.pairs.items()}:
+                break
+            for other in self.pairs.values():
+                other.is_built = False
+        self.open.pop()
+        return known
+
+    def build(self, key: Key, pair: Pair) -> None:
+        from srcdiff.transform.reverse import Reverser, carrying
+
+        primal = self.primals[key.procedure]
+        returned = _results(primal)
+        b = Builder()
+        b.foresee(primal.body.stmts)
+        inputs = [primal.params[i].var for i in key.by]
+        for var in inputs:
+            if isinstance(var.kind, TupleOf):
+                raise KindError("the derivative by a tuple that only the run takes apart is not accepted")
+        outputs = [v for i in key.of if isinstance(v := returned[i], Var)]
+        own = frozenset(p.var for p in primal.params)
+        reverser = Reverser(carrying(primal.body.stmts, inputs, outputs), primal.body.stmts, self, own)
+        adjoints, bars = Adjoints(), []
+        taken = {p.name for p in primal.params}
+        for i in key.of:
+            result = returned[i]
+            bar = Var(_unused("out_bar" if len(key.of) == 1 else f"out{i}_bar", taken), bar_kind(result), True)
+            bars.append(bar)
+            if isinstance(result, Var) and result in reverser.active:
+                accumulate(adjoints, result, Staged(b, bar), b)
+        forward = reverser.block(primal.body.stmts, adjoints, b)
+        b.origin = None
+        gradients = tuple(_adjoint(v, adjoints, b) for v in inputs)
+        whole = Block((*forward, Apply((), BETWEEN, (Const(None),)), *b.stmts), Return((returned, gradients)))
+        params = (*primal.params, *(Parameter(bar.hint, bar) for bar in bars))
+        self.split(Function(primal.name, params, whole, is_inner=True), primal, bars, pair)
+
+    def split(self, whole: Function, primal: Function, bars: list[Var], pair: Pair) -> None:
+        forward, returned, reverse = sweeps(whole)
+        own = [p.var for p in primal.params]
+        reverse, again = with_replayed(forward, reverse, {*own, *bars})
+        read = free_vars(reverse)
+        pair.reads = tuple(i for i, v in enumerate(own) if v in read or i in pair.reads)
+        kept = [v for v in read if v not in own and v not in bars]
+        pair.has_record = pair.has_record or bool(kept)
+        assert isinstance(returned, tuple)
+        results: tuple[Operand, ...] = returned
+        record = Var("saved", Opaque("tuple"), True)
+        if pair.has_record:
+            forward, out, reverse = packed(forward, reverse, kept, record, again)
+            results = (*returned, out)
+        params = [primal.params[i] for i in pair.reads]
+        copies = {p.var: Var(p.var.hint, p.var.kind, p.var.is_users) for p in params}
+        taken = {p.name for p in params} | {bar.hint for bar in bars}
+        record.hint = _unused("saved", taken)
+        inside = [Parameter(p.name, copies[p.var]) for p in params]
+        inside += [Parameter(record.hint, record)] if pair.has_record else []
+        inside += [Parameter(bar.hint, bar) for bar in bars]
+        reverse = map_block(reverse, lambda v: copies.get(v, v))
+        assert isinstance(reverse.end, Return) and isinstance(reverse.end.value, tuple)
+        reverse = replace(reverse, end=Return(_single(reverse.end.value)))
+        block = drop_dead_code_in(Block(tuple(forward), Return(_single(results))))
+        pair.functions = {
+            pair.forward: Function(pair.forward.name, primal.params, block, is_inner=True),
+            pair.reverse: Function(pair.reverse.name, tuple(inside), reverse, is_inner=True),
+        }
+
+
+def sweeps(whole: Function) -> tuple[list[Stmt], Operand, Block]:
+    """A program with both sweeps after the passes: the forward statements, its result, and the reverse sweep as a block.
+
+    The passes see it whole, so that facts and scopes hold in both. It returns (result, gradients).
+    """
+    for step in PASSES:
+        whole = step(whole)
+    body = whole.body
+    at = next(i for i, s in enumerate(body.stmts) if isinstance(s, Apply) and s.op is BETWEEN)
+    assert isinstance(body.end, Return) and isinstance(body.end.value, tuple)
+    head, gradients = body.end.value
+    return list(body.stmts[:at]), head, drop_dead_code_in(Block(body.stmts[at + 1 :], Return(gradients)))
+
+
+def _op(procedure: Procedure, like: Op) -> Op:
+    return procedure_op(procedure, has_effect=like.has_effect)
+
+
+def _results(primal: Function) -> tuple[Operand, ...]:
+    assert isinstance(primal.body.end, Return)
+    value = primal.body.end.value
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _adjoint(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+    bar = adjoints.get(var)
+    if bar is None:
+        return zero(var, b).atom
+    return as_float(full(Staged(b, bar.atom, bar.dims, bar.like), var), b).atom
+
+
+def bar_kind(of: Operand) -> Kind:
+    kind = kind_of(of)
+    if isinstance(kind, Number):
+        return Number("float")
+    if isinstance(kind, ListOf) and isinstance(kind.item, Number):
+        return ListOf(Number("float"), kind.length)
+    return kind
+
+
+def _hint(arg: Operand, param: Parameter) -> str:
+    return arg.hint if isinstance(arg, Var) else param.name
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _single(values: tuple[Operand, ...]) -> Operand:
+    return values[0] if len(values) == 1 else values
