@@ -15,7 +15,7 @@ def unbroadcast(value: Any, like: Any) -> Any:
     """
     value = np.asarray(value)
     dtype = getattr(like, "dtype", value.dtype)
-    if dtype.kind == "f" and value.dtype != dtype and (value.ndim == 0 or value.dtype.kind != "f"):
+    if dtype.kind == "f" and value.dtype != dtype:
         value = value.astype(dtype)
     shape = np.shape(like)
     lead = value.ndim - len(shape)

@@ -170,6 +170,17 @@ def tie(low: Lowering, a: Any, b: Any) -> None:
         low.ties.setdefault(b, set()).add(a)
 
 
+def forget_since(low: Lowering, first: int) -> None:
+    """Forget what shared memory with values that were made since, and are given up."""
+
+    def is_new(key: Any) -> bool:
+        return isinstance(key, Var) and key.serial >= first
+
+    for key in [key for key in low.ties if is_new(key)]:
+        for other in low.ties.pop(key):
+            low.ties.get(other, set()).discard(key)
+
+
 def tie_like(low: Lowering, new: Var, olds: Iterable[Var]) -> None:
     """`new` may be one of these arrays, or show a part of it."""
     for old in olds:

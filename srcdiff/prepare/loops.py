@@ -468,10 +468,11 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
         names[broke] = None
     # A value that the builder knows stays known; what it makes in vain is cut off again.
     entry, count, known = low.snapshot(), len(low.builder.stmts), dict(low.builder.known)
-    attempt = Attempt({}, {}, {}, {}, {})
+    attempt, first = Attempt({}, {}, {}, {}, {}), Var("", INT).serial
     low.depth += 1
     for _ in range(ATTEMPTS):
         low.restore(entry)
+        arrays.forget_since(low, first)
         del low.builder.stmts[count:]
         low.builder.known = dict(known)
         done = _lower_once(low, node, iterable, names, attempt)
@@ -576,7 +577,7 @@ def _lower_once(
     if len(low.openings) > openings:  # what the body is the first to read is from before the loop
         return None
     is_stable = _settled(low, slots, ends, attempt, entry_store, head_store, mark)
-    is_stable &= _ties_settled(low, slots, ends, attempt, entry_ties, mark)
+    is_stable &= _ties_settled(low, slots, ends, attempt, entry_ties, entry_store, mark)
     if not is_stable or attempt.indexed and not was_indexed:
         return None
     _finish(low, node, header, slots, tree, inner, ends, attempt, mark)
@@ -888,13 +889,19 @@ def _array_settled(
 
 
 def _ties_settled(
-    low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, set[Any]], mark: int
+    low: Lowering,
+    slots: list[Slot],
+    ends: list[Any],
+    attempt: Attempt,
+    entry: dict[Any, set[Any]],
+    store: dict[Any, Any],
+    mark: int,
 ) -> bool:
     """Whether carried arrays are as much apart at the end of each trip as they were at its head."""
     before = len(attempt.tied)
 
     def is_outer(other: Any) -> bool:
-        return not isinstance(other, Var) or other.serial < mark
+        return other.serial < mark if isinstance(other, Var) else other in store
 
     for end in ends:
         roots: dict[Any, Var] = {}

@@ -113,7 +113,10 @@ def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continua
         chosen = node.body if known else node.orelse
         if loops.has_jump(chosen):
             return lower_stmts(low, [*chosen, *rest], k)
-        lower_stmts(low, chosen, lambda: leaf(low, "fall"))
+        outer = low.builder
+        arm = settle(low, lower_stmts(low, chosen, lambda: leaf(low, "fall")), outer)
+        low.builder = outer
+        low.restore(arm.state)
         return None
     cond = _condition(low, cond, node.test)
     if loops.has_jump([node]):

@@ -150,6 +150,18 @@ def f(x):
                 return x[0]
     return x.sum()
 """)
+found("a loop with a break in a branch that is known", f"({ROW}, {ROW}, [0.5, 0.4])", (0, 1))("""
+def f(x, d, params):
+    q = 0
+    while q < 2:
+        q += 1
+        if x.ndim:
+            for _ in params:
+                if q:
+                    break
+            d = x[[0]].ravel()
+    return np.sum(d)
+""")
 found("a number on one path, an array on the other", f"({ROW}, 0.4, 1)", (0, 1))("""
 def f(x, c, n):
     w = c if n > 0 else np.broadcast_to(c, x.shape)
