@@ -1197,6 +1197,9 @@ def _is_bound(value: Value) -> bool:
 
 
 def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: list[Any], attempt: Attempt) -> None:
+    if isinstance(slot.key, Var) and not parts:
+        low.store[slot.key] = Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` is changed in a loop in a way not tracked"))
+        return
     if isinstance(slot.key, Var):
         low.store[slot.key] = parts[0]
         low.versions[parts[0]] = slot.key

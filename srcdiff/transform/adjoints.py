@@ -262,8 +262,9 @@ def full(value: Staged, var: Var) -> Staged:
         atom = value.atom
         if isinstance(atom, Const) and isinstance(atom.value, int):
             value = Staged(value.builder, Const(float(atom.value)))
-        if isinstance(var.kind, Array) and var.kind.dtype != "float64" and isinstance(value.kind, Number):
-            return scalar_of(value, var.kind.dtype)  # an array made of a Python number would be of float64
+        wanted = var.kind
+        if isinstance(wanted, Array) and wanted.dims == () and wanted.dtype != "float64" and value.kind != wanted:
+            return scalar_of(value, wanted.dtype)  # an array made of a Python number would be of float64
         return value
     return owned(Staged(value.builder, value.atom, dims_of(var.kind), lambda: var))
 

@@ -17,6 +17,7 @@ from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_differenti
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
+    Atom,
     Block,
     Const,
     DictDisplay,
@@ -43,7 +44,7 @@ from srcdiff.prepare.values import DictRef, ListRef, ObjectRef, Record, Value, i
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
-from srcdiff.rules.staging import Staged
+from srcdiff.rules.staging import Staged, scalar_of
 from srcdiff.transform.adjoints import Adjoints, full, zero
 from srcdiff.transform.procedures import BETWEEN, Pairs, sweeps
 from srcdiff.transform.records import bound_everywhere
@@ -220,18 +221,26 @@ def value_function(primal: Primal, name: str) -> Function:
     return Function(name, primal.params, Block(primal.stmts, Return(operand_of(primal.result, primal.store))), primal.docstring)
 
 
-def _seed(primal: Primal, result: Value, b: Builder, seeds: list[tuple[Var, Var]], name: str) -> Var:
+def _seed(primal: Primal, result: Value, b: Builder, seeds: list[tuple[Var, Any]], name: str) -> Var:
     if isinstance(result, Var) and is_differentiable(result.kind):
         kind = Number("float") if isinstance(result.kind, Number) else result.kind
         bar = Var(name, kind, True)
-        seeds.append((result, bar))
+        seeds.append((result, _in_precision_of(bar, b)))
         return bar
     y_bar = Var(name, Opaque("container"), True)
     _open_seed(primal, result, y_bar, b, seeds)
     return y_bar
 
 
-def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: list[tuple[Var, Var]]) -> None:
+def _in_precision_of(y_bar: Var, b: Builder) -> Atom:
+    """A seed that the caller gives for a float32 scalar may be any number."""
+    kind = y_bar.kind
+    if not isinstance(kind, Array) or kind.dims != () or kind.dtype == "float64":
+        return y_bar
+    return scalar_of(Staged(b, y_bar), kind.dtype).atom
+
+
+def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: list[tuple[Var, Any]]) -> None:
     def read(part: Value, key: Any, *, field: str | None = None) -> None:
         if is_atom(part):
             if not isinstance(part, Var) or not is_differentiable(part.kind):

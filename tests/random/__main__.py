@@ -33,7 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.random", description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0, help="the first one; programs are numbered from it")
-    parser.add_argument("--size", type=int, default=6, help="statements at the top of each program")
+    parser.add_argument("--size", type=int, default=9, help="the most statements at the top of each program")
     parser.add_argument("--each", type=int, default=1, help="how many programs of each kind of failure are shown")
     parser.add_argument("--refusals", action="store_true", help="show refused programs too")
     options = parser.parse_args()

@@ -6,25 +6,56 @@ import ast
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
 
 import srcdiff
 from tests.random.checking import check
+from tests.random.drawing import drawn
 from tests.random.program import Program
 from tests.random.shrinking import shrink
 from tests.random.writing import write
 
-COUNT = 150
+COUNT = 100
 DELIBERATE = ("is updated in place while another name may see",)
 
 
-def test_random_programs() -> None:
-    outcomes = {seed: check(write(seed)) for seed in range(COUNT)}
-    failures = [f"{seed}: {o.sort}: {o.reason}" for seed, o in outcomes.items() if o.sort in ("wrong", "crash")]
-    assert not failures, "python -m tests.random --count 1 --seed N shows one made small:\n" + "\n".join(failures)
-    judged = [o for o in outcomes.values() if o.sort != "unusable"]
+@settings(
+    max_examples=COUNT, derandomize=True, database=None, deadline=None, print_blob=False, suppress_health_check=list(HealthCheck)
+)
+@given(st.data())
+def test_random_programs(data: st.DataObject) -> None:
+    program = drawn(data)
+    outcome = check(program)
+    if outcome.is_failure:
+        note(f"{program}\n{outcome.detail}")
+    assert not outcome.is_failure, f"{outcome.sort}: {outcome.reason}"
+
+
+def test_refusals_are_few() -> None:
+    outcomes = [check(write(seed)) for seed in range(60)]
+    judged = [o for o in outcomes if o.sort != "unusable"]
     refused = [o.reason for o in judged if o.sort == "refused" and not any(reason in o.reason for reason in DELIBERATE)]
-    assert len(judged) > 0.6 * COUNT
-    assert len(refused) < 0.02 * len(judged), "\n".join(refused)
+    assert len(judged) > 40
+    assert len(refused) <= 0.05 * len(judged), "\n".join(refused)
+
+
+def test_hypothesis_makes_a_program_small() -> None:
+    def shows(program: Program) -> bool:
+        return "np.sum(" in program.text.split("def f(")[1] and "for " in program.text.split("def f(")[1]
+
+    @settings(max_examples=200, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def smallest(data: st.DataObject) -> None:
+        program = drawn(data)
+        found.append(program)
+        assert not shows(program)
+
+    found: list[Program] = []
+    with pytest.raises(AssertionError):
+        smallest()
+    first, last = (len(p.text.split("def f(")[1].splitlines()) for p in (next(filter(shows, found)), found[-1]))
+    assert last <= 8 < first or last <= first <= 8
 
 
 def test_a_program_is_that_of_its_seed() -> None:

@@ -20,8 +20,8 @@ from tests.random.sampling import Env, Impossible, Sampler, is_float, is_reasona
 NAMES = """y z u w h r p q total kept x_bar t y_bar acc value result items_0 out loss_dot known e mean_z i_1 first last f_grad"""
 
 
-def write(seed: int, size: int = 6) -> Program:
-    """The program of a seed; `size` is its number of statements outside of blocks."""
+def write(seed: int, size: int = 9) -> Program:
+    """The program of a seed; `size` is the largest number of statements outside of blocks."""
     while True:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -55,7 +55,7 @@ class Writer(Sampler):
         default = rng.choice([", power=2", ", *, flag=True", *[""] * 8])
         if default:
             self.env["power" if "power" in default else "flag"] = 2 if "power" in default else True
-        self.statements(self.size)
+        self.statements(rng.randint(1, self.size))
         self.emit(f"return {self.result()}")
         text = f"{texts.HELPERS}def f({', '.join(parameters)}{default}):\n" + "\n".join(self.lines) + "\n"
         return Program(text, f"({', '.join(args)},)", tuple(argnums))
