@@ -13,6 +13,7 @@ from srcdiff.passes.inverses import multiply_by_inverses
 from srcdiff.passes.reuse import reuse
 from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
+from srcdiff.passes.stores import merge_stores
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
@@ -23,6 +24,7 @@ PASSES: tuple[Callable[[Function], Function], ...] = (
     reuse,  # what the forward sweep has computed already
     contract,  # sums of products as inner products, signs and scalars out of them
     drop_dead_code,  # the products that are not made any more, before signs look at who reads what
+    merge_stores,  # a place that is cleared and then given, at once
     place_signs,  # minus signs into constants, differences and scalars, away from whole arrays
     drop_dead_code,  # the signs that went elsewhere
 )
