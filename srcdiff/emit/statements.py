@@ -33,6 +33,7 @@ from srcdiff.ir.nodes import (
     Var,
     Yield,
 )
+from srcdiff.ir.ops import ITEM
 from srcdiff.ir.walk import ends_of, operands_of, vars_of
 from srcdiff.passes.fold import is_own
 from srcdiff.passes.place import VERSIONS
@@ -202,6 +203,8 @@ class Statements:
                 index = of.operand(rest[0]) if not isinstance(rest[0], tuple) else _as_key(of.index(rest[0]))
                 fn = name(f"{of.outside.name(_numpy_add(), 'np.add')}.at")
                 yield ast.Expr(ast.Call(fn, [name(target), index, of.operand(rest[1])], []))
+            case "index_set" if (updated := self.updated(stmt, target)) is not None:
+                yield updated
             case "index_set":
                 yield ast.Assign([self.place(target, rest[0], ast.Store())], of.operand(rest[1]))
             case "index_add":
@@ -213,13 +216,32 @@ class Statements:
         return ast.Subscript(name(target), self.expressions.index(index), context)
 
     def index_add(self, stmt: Apply, target: str, index: Operand, value: Operand) -> ast.stmt:
-        operator, added = self.signed("+", value, is_own(stmt))
+        is_subtracted = stmt.origin is not None and "-=" in stmt.origin.text
+        operator, added = self.signed("+", value, is_own(stmt) or is_subtracted)
         kind = stmt.targets[0].kind
         if isinstance(kind, ListOf) and not isinstance(kind.item, Number):
             # `l[i] += v` would write into the array that the list holds.
             total = ast.BinOp(self.place(target, index, ast.Load()), operator, added)
             return ast.Assign([self.place(target, index, ast.Store())], total)
         return ast.AugAssign(self.place(target, index, ast.Store()), operator, added)
+
+    def updated(self, stmt: Apply, target: str) -> ast.stmt | None:
+        """`x[i] = x[i] * v` as `x[i] *= v`, where the user writes so or the line is ours."""
+        of = self.expressions
+        index, value = stmt.args[1:]
+        made = of.folds.get(value) if isinstance(value, Var) else None
+        if not isinstance(made, Apply) or made.op.style != "binary" or made.op.text not in BINARY:
+            return None
+        if not (is_own(stmt) or (stmt.origin is not None and f"{made.op.text}=" in stmt.origin.text)):
+            return None
+        pairs = [made.args, made.args[::-1]] if is_own(stmt) and made.op.text == "*" else [made.args]
+        for read, other in pairs:
+            item = of.folds.get(read) if isinstance(read, Var) else None
+            if isinstance(item, Apply) and item.op is ITEM and item.args[1] == index:
+                base = resolved(item.args[0], of.folds)
+                if isinstance(base, Var) and base not in of.folds and of.names[base] == target:
+                    return ast.AugAssign(self.place(target, index, ast.Store()), BINARY[made.op.text](), of.operand(other))
+        return None
 
     def signed(self, text: str, value: Operand, is_ours: bool) -> tuple[ast.operator, ast.expr]:
         """The operator and operand of a sum: a minus in front of the operand goes into the operator."""

@@ -36,7 +36,7 @@ class Dim:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dim):
             return False
-        return self is other or (self.expr is not None and self.expr == other.expr)
+        return self is other or (self.serial == other.serial if self.expr is None else self.expr == other.expr)
 
     def __hash__(self) -> int:
         return hash(self.expr) if self.expr is not None else self.serial
@@ -127,6 +127,15 @@ def _has_operator(expr: str) -> bool:
 def opaque(*, is_many: bool = False) -> Dim:
     """A length that only the run knows."""
     return Dim(None, None, is_many)
+
+
+def selected(mask: int) -> Dim:
+    """How many elements a mask selects: the same for all arrays that it selects from. The mask is told by a serial number."""
+    return Dim(None, None, serial=-1 - mask)
+
+
+def is_selected(length: Length) -> bool:
+    return isinstance(length, Dim) and length.serial < 0
 
 
 _facts: contextvars.ContextVar[dict[str, bool] | None] = contextvars.ContextVar("facts", default=None)

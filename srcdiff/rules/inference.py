@@ -31,6 +31,7 @@ from srcdiff.ir.kinds import (
     join,
     one_of_several,
     opaque,
+    selected,
 )
 from srcdiff.ir.nodes import Const, DictDisplay, Free, ListDisplay, Op, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.rules.registry import Rule, Shaped, rule_for
@@ -249,7 +250,7 @@ def index_dims(dims: Shape, index: Operand) -> Shape | None:
             elif isinstance(kind, Array) and kind.dtype == "bool":
                 if kind.dims is None:
                     return None
-                advanced.append((opaque(),))
+                advanced.append((selected(part.serial) if isinstance(part, Var) else opaque(),))
                 axis += len(kind.dims)
             else:
                 shape = _index_shape(part)
