@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 
 _opaque = itertools.count()
@@ -129,12 +129,15 @@ def opaque(*, is_many: bool = False) -> Dim:
     return Dim(None, None, is_many)
 
 
-def selected(mask: int) -> Dim:
-    """How many elements a mask selects: the same for all arrays that it selects from. The mask is told by a serial number."""
-    return Dim(None, None, serial=-1 - mask)
+def told_by(*facts: Hashable) -> Dim:
+    """A length that only the run knows, and that is the same wherever it follows from the same facts: how many elements a mask
+    selects, how long a slice between two numbers is.
+    """
+    return Dim(None, None, serial=-1 - abs(hash(facts)))
 
 
-def is_selected(length: Length) -> bool:
+def is_of_values(length: Length) -> bool:
+    """Whether a length follows from values, which differ from trip to trip of a loop."""
     return isinstance(length, Dim) and length.serial < 0
 
 

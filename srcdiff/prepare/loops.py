@@ -17,7 +17,7 @@ from typing import Any
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, is_selected, join, one_of_several, opaque
+from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, is_of_values, join, one_of_several, opaque
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
@@ -736,9 +736,9 @@ def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> A
 
 
 def _carried_kind(kind: Kind) -> Kind:
-    """What a carried value is known to be: not the number that it is at first, nor as long as a trip's own mask selects."""
-    if isinstance(kind, Array) and any(is_selected(n) for n in kind.dims or ()):
-        return Array(kind.dtype, tuple(opaque() if is_selected(n) else n for n in kind.dims or ()))
+    """What a carried value is known to be: not the number that it is at first, nor as long as values of one trip say."""
+    if isinstance(kind, Array) and any(is_of_values(n) for n in kind.dims or ()):
+        return Array(kind.dtype, tuple(opaque() if is_of_values(n) else n for n in kind.dims or ()))
     return Number(kind.type) if isinstance(kind, Number) else kind
 
 

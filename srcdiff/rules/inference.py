@@ -31,7 +31,7 @@ from srcdiff.ir.kinds import (
     join,
     one_of_several,
     opaque,
-    selected,
+    told_by,
 )
 from srcdiff.ir.nodes import Const, DictDisplay, Free, ListDisplay, Op, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.rules.registry import Rule, Shaped, rule_for
@@ -250,7 +250,7 @@ def index_dims(dims: Shape, index: Operand) -> Shape | None:
             elif isinstance(kind, Array) and kind.dtype == "bool":
                 if kind.dims is None:
                     return None
-                advanced.append((selected(part.serial) if isinstance(part, Var) else opaque(),))
+                advanced.append((told_by(part.serial) if isinstance(part, Var) else opaque(),))
                 axis += len(kind.dims)
             else:
                 shape = _index_shape(part)
@@ -329,7 +329,9 @@ def slice_length(length: Length, part: SliceOf) -> Length:
     """The length of `x[start:stop:step]`, where it is simple to say."""
     start, stop, step = (p.value if isinstance(p, Const) else length_of(p) for p in (part.start, part.stop, part.step))
     if any(p is None and not _is_none(q) for p, q in ((start, part.start), (stop, part.stop), (step, part.step))):
-        return opaque()
+        places = (part.start, part.stop, part.step)
+        key = tuple(p.serial if isinstance(p, Var) else repr(p) for p in places)
+        return told_by((length, *key)) if all(isinstance(p, (Var, Const)) for p in places) else opaque()
     if start is None and stop is None and step in (None, -1, 1):
         return length
     if isinstance(length, int) and not any(isinstance(p, Dim) for p in (start, stop, step)):

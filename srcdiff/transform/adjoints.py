@@ -127,11 +127,25 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         total = contribution
     elif isinstance(kind, ListOf):
         total = add_lists(_at(existing, b), contribution, b)
+    elif (into := _scattered_into(_at(existing, b), contribution, b)) is not None:
+        total = into
     else:
         total = factors.add(_at(existing, b), contribution)
         if isinstance(kind, Array) and kind.dims != () and isinstance(total.kind, Array) and total.kind.dims != ():
             total = astype(total, kind.dtype)  # a float64 scalar has widened it
     adjoints.put(key, named(total, var))
+
+
+def _scattered_into(existing: Staged, contribution: Staged, b: Builder) -> Staged | None:
+    """Of zeros to which something was added at an index: the same added to what is there."""
+    stmt = b.made.get(contribution.atom) if isinstance(contribution.atom, Var) else None
+    if stmt is None or stmt.op not in (ops.INDEX_ADD, ops.SCATTER_ADD) or not existing.is_full or existing.dims == ():
+        return None
+    buffer, index, value = stmt.args
+    zeros_made = b.made.get(buffer) if isinstance(buffer, Var) else None
+    if zeros_made is None or zeros_made.op.fn is not np.zeros_like or contribution.kind != existing.kind:
+        return None
+    return Staged(b, b.apply(stmt.op, (existing.atom, index, value), hint=getattr(existing.atom, "hint", "")))
 
 
 def _with_lengths(value: Staged, kind: Array, b: Builder) -> Staged:

@@ -78,6 +78,17 @@ class Objects:
             return self.find(stmt.args[0])
         return None
 
+    def stored(self, var: Var) -> Var | None:
+        """The number that was stored at the very index at which `var` was read."""
+        stmt = self.made.get(var)
+        if stmt is None or stmt.op is not ops.ITEM or not is_scalar(var.kind) or not isinstance(stmt.args[0], Var):
+            return None
+        store = self.made.get(stmt.args[0])
+        if store is None or store.op is not ops.INDEX_SET or store.args[1] != stmt.args[1]:
+            return None
+        value = store.args[2]
+        return value if isinstance(value, Var) and value.kind == var.kind else None
+
     def _unite(self, operands: Iterable[Operand]) -> None:
         first: Var | None = None
         for operand in operands:
@@ -178,13 +189,16 @@ class Restorer:
 
     def attend(self, b: Builder, adjoints: Adjoints) -> None:
         """From here on what `b` reads of restored arrays is read from what they hold at that point of the reverse sweep."""
-        if self.plan.restored:
+        if self.objects.writes:
             b.current = lambda var: self.now(var, adjoints, b)
 
     def now(self, var: Var, adjoints: Adjoints, b: Builder) -> Operand:
         held = adjoints.array(var)
         if held is not None:
             return held
+        stored = self.objects.stored(var)
+        if stored is not None:
+            return self.now(stored, adjoints, b)
         return self._again(var, adjoints, b, 3) or var
 
     def _again(self, var: Var, adjoints: Adjoints, b: Builder, depth: int) -> Operand | None:
