@@ -13,12 +13,12 @@ in place returns counts as made anew too: it is only done in place where no othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from srcdiff.analysis.memory import Sharing, is_immutable, keeps_arguments, sharing_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Kind, ListOf, Opaque, TupleOf, is_scalar
+from srcdiff.ir.kinds import Array, Kind, ListOf, Opaque, TupleOf, is_scalar
 from srcdiff.ir.nodes import (
     Apply,
     Block,
@@ -67,9 +67,14 @@ _FOREIGN = Memory(frozenset([FOREIGN]), frozenset([FOREIGN]))
 
 
 class Ownership:
-    """The memory of each variable of a function."""
+    """The memory of each variable of a function.
 
-    def __init__(self, function: Function) -> None:
+    `handed` are arrays that are copied for a loop to carry, and that nothing else sees. Where a loop carries several of them,
+    each is an array of its own at the head of a trip, also if they change places (`u, v = v, u`).
+    """
+
+    def __init__(self, function: Function, handed: Set[Var] = frozenset()) -> None:
+        self.handed = handed
         self.memory: dict[Var, Memory] = {}
         self.sites: dict[Var, int] = {}
         self.escaped: set[int] = {FOREIGN}
@@ -177,8 +182,9 @@ class Ownership:
         leaves = list(ends_of(loop.body))
         nexts = [end.values for end in leaves if isinstance(end, Next)]
         exits = [end.values for end in leaves if isinstance(end, Exit)]
-        for param, init in zip(loop.params, loop.inits):
-            self.bind(param, self.of(init) | self.memory.get(param, _NOTHING))
+        apart = {i for i, init in enumerate(loop.inits) if init in self.handed and isinstance(loop.params[i].kind, Array)}
+        for i, (param, init) in enumerate(zip(loop.params, loop.inits)):
+            self.bind(param, self.of(init) if i in apart else self.of(init) | self.memory.get(param, _NOTHING))
         self.loops.append(loop)
         while True:
             for source in loop.sources:
@@ -186,14 +192,32 @@ class Ownership:
                 for target in source_targets(source):
                     self.bind(target, memory)
             self.block(loop.body)
-            before = [self.memory[param] for param in loop.params]
+            before, was_apart = [self.memory[param] for param in loop.params], set(apart)
+            while mixed := self.mixed(loop, nexts, apart):
+                apart -= mixed
             for i, param in enumerate(loop.params):
-                self.bind(param, self.limited(self.memory[param] | self.aged(self.joined(values[i] for values in nexts), loop)))
-            if before == [self.memory[param] for param in loop.params]:
+                if i not in apart:
+                    after = self.aged(self.joined(values[i] for values in nexts), loop)
+                    self.bind(param, self.limited(self.memory[param] | after))
+            if apart == was_apart and before == [self.memory[param] for param in loop.params]:
                 break
         self.loops.pop()
         for i, result in enumerate(loop.results):
             self.bind(result, self.joined([loop.params[i], *(values[i] for values in exits)]))
+
+    def mixed(self, loop: Loop, nexts: list[tuple[Operand, ...]], apart: set[int]) -> set[int]:
+        """Of the carried arrays that are apart at the head of a trip those that may not be at its end."""
+        heads = {site for i in apart for site in self.memory[loop.params[i]].own}
+        found: set[int] = set()
+        for values in nexts:
+            memories = [self.of(value) for value in values]
+            for i in apart:
+                own = memories[i].own
+                if any(site not in heads and loop not in self.loops_around[site] for site in own) or any(
+                    j != i and not own.isdisjoint(other.reached) for j, other in enumerate(memories)
+                ):
+                    found.add(i)
+        return found
 
     def item_of(self, operand: Operand) -> Memory:
         memory = self.of(operand)

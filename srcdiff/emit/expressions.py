@@ -193,6 +193,20 @@ class Expressions:
             return stmt.args[0]
         return None
 
+    def opposite(self, operand: Operand) -> ast.expr | None:
+        """The negative of what is printed for an operand, where that drops a minus of ours: in front, or of a first factor."""
+        if isinstance(operand, Const) and type(operand.value) in (int, float) and operand.value < 0:
+            return self.operand(Const(-operand.value))
+        positive = self.negated(operand)
+        if positive is not None:
+            return self.operand(positive)
+        stmt = self.folds.get(operand) if isinstance(operand, Var) else None
+        if isinstance(stmt, Apply) and stmt.op.text in ("*", "/") and stmt.op.style == "binary" and is_own(stmt):
+            first = self.opposite(stmt.args[0])
+            if first is not None:
+                return ast.BinOp(first, BINARY[stmt.op.text](), self.operand(stmt.args[1]))
+        return None
+
     def index(self, index: Operand) -> ast.expr:
         if isinstance(index, tuple):
             return ast.Tuple([self.index(part) for part in index], ast.Load())

@@ -245,10 +245,10 @@ class Statements:
 
     def signed(self, text: str, value: Operand, is_ours: bool) -> tuple[ast.operator, ast.expr]:
         """The operator and operand of a sum: a minus in front of the operand goes into the operator."""
-        positive = self.expressions.negated(value) if is_ours and text in ("+", "-") else None
+        positive = self.expressions.opposite(value) if is_ours and text in ("+", "-") else None
         if positive is None:
             return BINARY[text](), self.expressions.operand(value)
-        return (ast.Sub() if text == "+" else ast.Add()), self.expressions.operand(positive)
+        return (ast.Sub() if text == "+" else ast.Add()), positive
 
     def augment(self, stmt: Apply) -> ast.stmt:
         of, (base, other) = self.expressions, stmt.args

@@ -30,6 +30,7 @@ from srcdiff.ir.nodes import (
     Function,
     If,
     Loop,
+    Next,
     Op,
     Operand,
     Origin,
@@ -39,7 +40,18 @@ from srcdiff.ir.nodes import (
     Stmt,
     Var,
 )
-from srcdiff.ir.walk import map_atom, map_end, map_operand, map_operands, map_source, map_stmt, operands_of, parts_of, vars_of
+from srcdiff.ir.walk import (
+    ends_of,
+    map_atom,
+    map_end,
+    map_operand,
+    map_operands,
+    map_source,
+    map_stmt,
+    operands_of,
+    parts_of,
+    vars_of,
+)
 from srcdiff.passes.augment import augmentable, augmented
 from srcdiff.passes.detach import detach, views_of
 
@@ -77,7 +89,8 @@ def _decided(function: Function) -> _Decisions:
     guarded = _Guard()
     body = guarded.block(function.body)
     function = replace(function, body=body)
-    ownership = Ownership(function)
+    handed = {copy.targets[0] for copy, of in guarded.copy_of.items() if copy is of}
+    ownership = Ownership(function, handed)
     decisions = _Decisions(function, ownership, guarded.copy_of)
     decisions.run(function)
     return decisions
@@ -133,6 +146,13 @@ class _Guard:
     def loop(self, loop: Loop) -> list[Stmt]:
         self.wants.update(param for param, result in zip(loop.params, loop.results) if result in self.wants)
         body = self.block(loop.body)
+        wanted: set[Var] = set()
+        while wanted != (wanted := self.wants.intersection(loop.params)):
+            for end in ends_of(loop.body):
+                if isinstance(end, Next):
+                    for param, value in zip(loop.params, end.values):
+                        if param in self.wants:
+                            self.want(value)
         copies: list[Stmt] = []
         inits = list(loop.inits)
         for i, param in enumerate(loop.params):

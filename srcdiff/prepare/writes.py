@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,20 @@ def update_item(low: Lowering, owner: Value, index: Value, operator: str, value:
     if adds and isinstance(kind, Array) and kind.dtype.startswith(("float", "complex")) and isinstance(added, (Number, Array)):
         new = low.atom(_as_array(low, value, node))
         if operator == "Sub":
-            new = expressions.lower_unary(low, "USub", new, node)
+            new = _negative(low, new, node)
         arrays.store_item(low, owner, place, new, ops.INDEX_ADD, node)
         return
     item = expressions.subscript(low, owner, index, node)
     write_item(low, owner, index, expressions.binary(low, operator, item, value, node), node)
+
+
+def _negative(low: Lowering, value: Value, node: ast.AST) -> Any:
+    """`-value`, which the user has not written: it prints as the minus of `-=`."""
+    origin = low.builder.origin
+    low.builder.origin = None if origin is None else replace(origin, column=-1)
+    negative = expressions.lower_unary(low, "USub", value, node)
+    low.builder.origin = origin
+    return negative
 
 
 def _check_array(low: Lowering, owner: Value, node: ast.AST) -> None:
@@ -272,7 +282,7 @@ def call_ufunc_method(low: Lowering, fn: np.ufunc, name: str, args: Args, kwargs
     if name == "at" and fn in (np.add, np.subtract):
         owner, index, value = args[0], low.operand(args[1]), _fitting(low, args[2], args[0], node)
         if fn is np.subtract:
-            value = expressions.lower_unary(low, "USub", value, node)
+            value = _negative(low, value, node)
         is_once = is_basic_index(index) or is_unique(index)
         arrays.store_item(low, owner, index, value, ops.INDEX_ADD if is_once else ops.SCATTER_ADD, node)
         return Const(None)
