@@ -235,7 +235,7 @@ def test_a_sweep_in_place_that_restores_what_it_overwrote() -> None:
             kept = []
             for i in range(1, len(u) - 1):
                 kept.append(u[i])
-                u[i] = u[i] - c * u[i] * (u[i + 1] - u[i - 1])
+                u[i] -= c * u[i] * (u[i + 1] - u[i - 1])
             u_bar = 2 * u
             c_bar = 0.0
             for i in reversed(range(1, len(u) - 1)):
