@@ -1,0 +1,1 @@
+"""Algorithms as people write them in NumPy, to be differentiated unchanged; `tests/test_algorithms.py` runs them."""
