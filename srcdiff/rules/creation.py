@@ -121,4 +121,4 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
     places = [1 - i if indexing == "xy" and i < 2 <= len(xi) else i for i in range(len(xi))]
     lengths = [np.size(xi[places.index(i)]) for i in range(len(xi))]
     rows = [np.reshape(x, tuple(-1 if i == place else 1 for i in range(len(xi)))) for x, place in zip(xi, places)]
-    return [np.broadcast_to(row, tuple(lengths)).copy() for row in rows]
+    return tuple(np.broadcast_to(row, tuple(lengths)).copy() for row in rows)
