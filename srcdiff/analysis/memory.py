@@ -112,7 +112,7 @@ def _sharing_of_call(stmt: Apply) -> Sharing:
     if module.split(".")[0] not in ("numpy", "scipy"):
         return Sharing.UNKNOWN
     if name == "einsum":
-        return Sharing.FRESH if len(stmt.args) > 2 else Sharing.FROZEN
+        return Sharing.FRESH if len(stmt.args) > 2 or _sums(stmt.args[0]) else Sharing.FROZEN
     if name == "array":
         return Sharing.FRESH if len(stmt.args) == 1 else Sharing.UNKNOWN
     if name in _FRESH:
@@ -120,6 +120,13 @@ def _sharing_of_call(stmt: Apply) -> Sharing:
     if name in _VIEWS:
         return Sharing.VIEW
     return Sharing.FROZEN if name in _FROZEN else Sharing.UNKNOWN
+
+
+def _sums(subscripts: Operand) -> bool:
+    """Whether np.einsum sums one of the axes of its one operand, rather than give a view of it."""
+    text = subscripts.value if isinstance(subscripts, Const) else None
+    given, arrow, result = text.partition("->") if isinstance(text, str) else ("", "", "")
+    return arrow != "" and any(letter.isalpha() and letter not in result for letter in given)
 
 
 def _sharing_of_method(stmt: Apply) -> Sharing:

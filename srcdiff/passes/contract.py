@@ -4,10 +4,12 @@
                                                       y = np.vdot(a, b)                      several axes
     t = mul(a, b);  y = np.sum(t, axis=1)             y = np.vecdot(a, b)                    the last axis
     t = mul(a, b);  y = np.sum(t, axis=0)             y = np.einsum("ij,ij->j", a, b)
+    y = np.sum(t, axis=(0, 1))                        y = np.einsum("ijk->k", t)             all axes but the last
     t = mul(s, x);  y = np.sum(t)                     u = np.sum(x);  y = mul(s, u)          s without axes
 
 Only what the reverse sweep computes, from whole arrays of float64, and only where nothing else reads the product: a
-float32 sum of products loses digits that np.sum keeps.
+float32 sum of products loses digits that np.sum keeps. Along all axes but the last np.einsum adds in the order of np.sum,
+and is several times faster where the last axis is short.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _VDOT, _VECDOT = ops.call_op(np.vdot, "np.vdot"), ops.call_op(np.vecdot, "np.vec
 _EINSUM = ops.call_op(np.einsum, "np.einsum")
 _WHOLE = SliceOf(Const(None), Const(None), Const(None))
 _FLOAT = Array("float64", ())
+_LETTERS = "ijklmnop"
 
 
 def contract(function: Function) -> Function:
@@ -53,7 +56,14 @@ def _count(block: Block, counts: dict[Var, int]) -> bool:
 def _is_sum(stmt: Apply) -> bool:
     if stmt.op.fn is not np.sum or stmt.op.style != "call" or is_of_users(stmt) or len(stmt.args) != 1:
         return False
-    return all(name in ("axis", "keepdims") and isinstance(value, Const) for name, value in stmt.kwargs)
+    return all(name in ("axis", "keepdims") and isinstance(_known(value), Const) for name, value in stmt.kwargs)
+
+
+def _known(operand: Operand) -> Operand:
+    """A tuple of constants as one constant."""
+    if isinstance(operand, tuple) and all(isinstance(item, Const) for item in operand):
+        return Const(tuple(item.value for item in operand))  # type: ignore[union-attr]
+    return operand
 
 
 @dataclass
@@ -144,11 +154,13 @@ class _Contraction:
     def sum(self, stmt: Apply) -> list[Stmt]:
         found = self.factors(stmt.args[0])
         if found is None:
-            return [stmt]
+            if not (isinstance(stmt.args[0], Var) and _is_real(stmt.args[0].kind) and _is_over_leading(stmt)):
+                return [stmt]
+            found = _Factors((stmt.args[0],))
         b = Builder()
         b.origin = stmt.origin
         given = dict(stmt.kwargs)
-        axis, keepdims = given.get("axis", Const(None)), given.get("keepdims", Const(False))
+        axis, keepdims = _known(given.get("axis", Const(None))), given.get("keepdims", Const(False))
         assert isinstance(axis, Const) and isinstance(keepdims, Const)
         inner = self.product(found, stmt, axis.value, bool(keepdims.value), b)
         if inner is None:
@@ -166,6 +178,10 @@ class _Contraction:
     def product(self, found: _Factors, stmt: Apply, axis: Any, keepdims: bool, b: Builder) -> Var | None:
         """The sum of the arrays' product."""
         kind = stmt.targets[0].kind
+        if _is_over_leading(stmt):
+            letters = _LETTERS[: found.arrays[0].kind.ndim]  # type: ignore[union-attr]
+            terms = f"{','.join(letters for _ in found.arrays)}->{letters[-1]}"
+            return b.apply(_EINSUM, (Const(terms), *found.arrays), kind=kind)
         if len(found.arrays) == 1:
             return b.apply(stmt.op, found.arrays, stmt.kwargs, kind=kind)
         first, second = found.arrays
@@ -189,6 +205,15 @@ class _Contraction:
         else:
             index = (_WHOLE if ndim == 2 else Const(Ellipsis), Const(None))
         return b.apply(ops.ITEM, (reduced, index), kind=kind)
+
+
+def _is_over_leading(stmt: Apply) -> bool:
+    """Whether a sum runs over several axes, all but the last."""
+    given = dict(stmt.kwargs)
+    axis, ndim = _known(given.get("axis", Const(None))), getattr(getattr(stmt.args[0], "kind", None), "ndim", None)
+    if not isinstance(axis, Const) or not isinstance(axis.value, tuple) or given.get("keepdims", Const(False)) != Const(False):
+        return False
+    return ndim is not None and 2 < ndim <= len(_LETTERS) and sorted(a % ndim for a in axis.value) == list(range(ndim - 1))
 
 
 def _bound_to(stmts: list[Stmt], target: Var) -> list[Stmt]:

@@ -430,9 +430,12 @@ def _guard_path(low: Lowering, name: str, source: FunctionSource, *, is_cell: bo
     return f"{text}.{attribute}"
 
 
+_OF_PYTHON = (sysconfig.get_path("stdlib"), "<frozen")
+
+
 def is_library(file: str) -> bool:
     """Whether a file belongs to an installed package or to Python itself."""
-    return file.startswith((sysconfig.get_path("stdlib"), "<frozen")) or "site-packages" in file
+    return file.startswith(_OF_PYTHON) or "site-packages" in file
 
 
 def _is_of_root(low: Lowering, name: str, source: FunctionSource, *, is_cell: bool) -> bool:

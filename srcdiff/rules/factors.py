@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Number
+from srcdiff.ir.kinds import Array, Number, is_one
 from srcdiff.ir.nodes import Apply, Const, Var
 
 if TYPE_CHECKING:
@@ -296,6 +296,10 @@ def add(a: Staged, b: Staged) -> Staged:
         return _rescale(a, a.atom.value + b.atom.value, b)  # type: ignore[union-attr]
     if isinstance(a.atom, Var) and a.atom is b.atom and a.dims == b.dims:
         return mul(Staged(a.builder, Const(2)), a)
+    common = _common_scalar(a, b)
+    if common is not None:
+        scalar, x, y = common
+        return mul(scalar, add(x, y))
     if is_negative(b):
         if is_negative(a):
             return neg(elementwise(ops.ADD, neg(a), neg(b)))
@@ -303,6 +307,34 @@ def add(a: Staged, b: Staged) -> Staged:
     if is_negative(a):
         return elementwise(ops.SUB, b, neg(a))
     return elementwise(ops.ADD, a, b)
+
+
+def _common_scalar(a: Staged, b: Staged) -> tuple[Staged, Staged, Staged] | None:
+    """The scalar that multiplies two arrays of one shape, and the arrays: one product is made instead of two."""
+    (a_sign, a_stmt), (b_sign, b_stmt) = _unsigned(a), _unsigned(b)
+    if a_stmt is None or b_stmt is None or a_stmt.op is not ops.MUL or b_stmt.op is not ops.MUL:
+        return None
+    (scalar, x), (other, y) = _operands(a, a_stmt), _operands(b, b_stmt)
+    if scalar.atom is not other.atom or not _is_scalar(scalar) or is_number(scalar):
+        return None
+    if _is_scalar(x) or not x.is_full or not y.is_full or not _is_one_shape(_own(x), _own(y)):
+        return None
+    return scalar, neg(x) if a_sign else x, neg(y) if b_sign else y
+
+
+def _is_one_shape(a: Any, b: Any) -> bool:
+    """Whether two shapes are certainly the same: lengths of which neither is 1 are equal where they broadcast."""
+    if a is None or b is None or len(a) != len(b):
+        return False
+    return all(m == n or (is_one(m) is False and is_one(n) is False) for m, n in zip(a, b))
+
+
+def _unsigned(value: Staged) -> tuple[bool, Apply | None]:
+    """Whether a minus stands before a term, and the statement that made the term without it."""
+    stmt = _definition(value)
+    if stmt is not None and stmt.op is ops.NEG:
+        return True, _definition(_operands(value, stmt)[0])
+    return False, stmt
 
 
 def sub(a: Staged, b: Staged) -> Staged:

@@ -55,6 +55,7 @@ from srcdiff.rules.staging import (
 )
 from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
+from srcdiff.transform.loops import reverse_loop
 from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.records import with_replayed
 from srcdiff.transform.restoring import Keeping, Objects, Plan, Restorer, is_write
@@ -117,8 +118,6 @@ class Reverser:
                 case If():
                     forward.append(self.branch(stmt, adjoints, b))
                 case Loop():
-                    from srcdiff.transform.loops import reverse_loop
-
                     forward.extend(reversed(reverse_loop(self, stmt, adjoints, b)))
         forward.reverse()
         return forward

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, opaque
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, combine, is_scalar, opaque
 from srcdiff.ir.nodes import (
     Apply,
     Atom,
@@ -119,6 +119,11 @@ class _Plan:
         rest = [v for v in rest if v not in self.recorded]
         self.sources_read = [v for v in rest if v in targets and self._comes_from_header(v)]
         self.kept = [v for v in rest if v not in self.sources_read]
+        if self.kept and all(is_scalar(v.kind) for v in self.kept):
+            # In a record of numbers one more costs less than reading it from its array again.
+            entries = [s.targets[0] for s in self.replayed if s.op is ops.ITEM and is_scalar(s.targets[0].kind)]
+            self.kept += entries
+            self.replayed = [s for s in self.replayed if s.targets[0] not in entries]
 
     def made_in_order(self) -> list[Apply]:
         seen: dict[int, Apply] = {}

@@ -300,6 +300,25 @@ def test_a_number_goes_to_the_smaller_factor() -> None:
     assert "return 4 / x.shape[1] * np.mean(x**2, axis=1, keepdims=True) * x" in source
 
 
+def test_a_scalar_that_two_terms_share_stands_in_front_of_their_sum() -> None:
+    def cross_entropy(p: Any, y: Any) -> Any:
+        return np.mean(np.exp(p) - y * p)
+
+    source = srcdiff.grad(cross_entropy).source_for(np.ones(3), np.ones(3))
+    assert "return 1 / p.size * (np.exp(p) - y)" in source
+
+
+def test_a_record_of_numbers_holds_the_entries_too() -> None:
+    def chain(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(x) - 1):
+            total += (x[i + 1] - x[i] ** 2) ** 2
+        return total
+
+    source = srcdiff.grad(chain).source_for(np.linspace(0.5, 1.5, 12))
+    assert "kept.append((x[i + 1] - x_item**2, x_item))" in source
+
+
 def test_what_makes_arrays_does_not_move_past_a_loop() -> None:
     def rows(w: Any, x: Any) -> Any:
         h = x @ w

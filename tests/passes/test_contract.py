@@ -9,7 +9,7 @@ import pytest
 
 from srcdiff.ir.check import check
 from srcdiff.ir.kinds import Array, Dim
-from srcdiff.ir.nodes import Function, Origin, Var
+from srcdiff.ir.nodes import Const, Function, Origin, Var
 from srcdiff.ir.ops import DIV, MUL, NEG, POW, call_op
 from srcdiff.ir.text import show
 from srcdiff.passes.contract import contract
@@ -102,3 +102,13 @@ def test_what_stays() -> None:
     unchanged(product(user("a", Array("complex128", (N,))), c, Array("complex128", (N,))))
     unchanged(product(user("a", Array("bool", (N,))), c, ROW))
     unchanged(product(user("a", Array("float64", (N, 1))), user("c", Array("float64", (1, M))), MATRIX))
+
+
+def test_all_axes_but_the_last() -> None:
+    cube, row, b = Array("float64", (N, M, M)), Array("float64", (M,)), Build()
+    a, c = user("a", cube), user("c", cube)
+    y = b(SUM, a, hint="y", kind=row, axis=(Const(0), Const(1)))
+    z = b(SUM, b(MUL, a, c, kind=cube), hint="z", kind=row, axis=(Const(0), Const(-2)))
+    values = RNG.normal(size=(4, 3, 3)), RNG.normal(size=(4, 3, 3))
+    assert after(b.function("f", [a, c], y), *values) == ["y = np.einsum('ijk->k', a)", "return y"]
+    assert after(b.function("f", [a, c], z), *values) == ["z = np.einsum('ijk,ijk->k', a, c)", "return z"]
