@@ -507,15 +507,6 @@ def zerod(x):
     return s * 2.0
 
 
-@prog(M, refuse=True)
-def nested_lists(x):
-    buf = [np.zeros(4) for _ in range(3)]
-    for i in range(3):
-        buf[i][:] = x[i] ** 2
-        buf[i][0] += buf[i - 1][1]
-    return np.sum(buf[0] * buf[1] * buf[2])
-
-
 @prog(A4)
 def write_then_loop_alias(x):
     y = x.copy()
@@ -592,6 +583,78 @@ def cube(x):
     q = p.T
     q[1, 1] = x[3] ** 2
     return np.sum(z**2)
+
+
+@prog(M)
+def nested_lists(x):
+    buf = [np.zeros(4) for _ in range(3)]
+    for i in range(3):
+        buf[i][:] = x[i] ** 2
+        buf[i][0] += buf[i - 1][1]
+    return np.sum(buf[0] * buf[1] * buf[2])
+
+
+@prog(A4, 5)
+def states(x, T):
+    H = [np.zeros(4) for _ in range(T + 1)]
+    H[0][:] = x
+    for t in range(T):
+        H[t + 1][1:] = np.tanh(H[t][:-1] * x[0])
+        H[t + 1][0] = H[t][3]
+    return np.sum(H[T] * H[2])
+
+
+@prog(A4, 5)
+def iter_write(x, T):
+    H = [x * (t + 1) for t in range(T)]
+    for h in H:
+        h *= h
+        h[0] = h[1]
+    return np.sum(H[1] * H[4])
+
+
+@prog(A4, 5, refuse=True)
+def same_twice(x, T):
+    z = np.zeros(4)
+    H = [z for t in range(T)]
+    H[0][0] = x[0]
+    return np.sum(H[1] * x)
+
+
+@prog(A4, 5, refuse=True)
+def copied_list(x, T):
+    H = [x * t for t in range(T)]
+    G = list(H)
+    H[0][0] = x[0]
+    return np.sum(G[0] * x)
+
+
+@prog(A4, 5, refuse=True)
+def item_alias(x, T):
+    H = [x * t for t in range(T)]
+    h = H[2]
+    g = H[T - 3]
+    h[0] = x[0] ** 2
+    return np.sum(g * x)
+
+
+@prog(A4, 5)
+def item_alias_ok(x, T):
+    H = [x * t for t in range(T)]
+    h = H[2]
+    h[0] = x[0] ** 2
+    h[1] = h[0] * x[1]
+    return np.sum(H[2] * x) + np.sum(H[T - 3])
+
+
+@prog(A4, 5, refuse=True)
+def held_outside(x, T):
+    H = []
+    for t in range(T):
+        u = x * t
+        H.append(u)
+    H[T - 1][0] = 5.0
+    return np.sum(u * x)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

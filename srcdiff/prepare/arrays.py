@@ -21,6 +21,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, is_scalar
 from srcdiff.ir.nodes import Apply, Const, Free, ListDisplay, Operand, Ref, SliceOf, Var
+from srcdiff.ir.walk import vars_of
 from srcdiff.prepare.values import (
     REFERENCES,
     Closure,
@@ -232,21 +233,55 @@ def arrays_beside(low: Lowering, ref: Reference, but: Set[tuple[Reference, str]]
 
 
 def held_by_list(low: Lowering, ref: ListRef, value: Value) -> None:
-    """An array is put into a list whose length the run decides: the list shows it from now on."""
+    """Arrays are put into a list whose length the run decides: the list shows them from now on."""
     for array in arrays_in(low, value):
         root = root_of(low, array)
+        if ref in low.ties.get(root, ()) or view_of(low, handle_of(low, array)) is not None:
+            low.mixed.add(ref)
         for other in list(low.ties.get(root, ())):
             tie(low, ref, other)
         tie(low, ref, root)
 
 
-def item_of_list(low: Lowering, ref: ListRef, value: Value) -> None:
+def list_of_the_same(low: Lowering, ref: ListRef, state: Var) -> None:
+    """A list that is made of lists whose length the run decides holds the same arrays."""
+    if not (isinstance(state.kind, ListOf) and isinstance(state.kind.item, Array)):
+        return
+    stmt = low.builder.made.get(state)
+    sources = {state, *(vars_of(stmt.args) if stmt is not None else ())}
+    for other, held in list(low.store.items()):
+        if isinstance(other, ListRef) and other != ref and isinstance(held, Var) and held in sources:
+            low.mixed.add(ref)
+            for tied in list(low.ties.get(other, ())):
+                tie(low, ref, tied)
+            tie(low, ref, other)
+    if stmt is None or stmt.op not in (ops.DISPLAY, ops.APPEND):
+        low.mixed.add(ref)
+
+
+def item_of_list(low: Lowering, ref: ListRef, value: Value, index: Operand | None = None) -> None:
     """An item of a list whose length the run decides may be any of the arrays that it holds."""
     for array in arrays_in(low, value):
         if view_of(low, array) is None:
             for other in list(low.ties.get(ref, ())):
                 tie(low, array, other)
             tie(low, array, ref)
+            if index is not None and isinstance(low.store[ref], Var):
+                low.places[array] = (ref, low.store[ref], index)
+
+
+def _put_into_list(low: Lowering, root: Var, version: Var) -> ListRef | None:
+    """The list that shows a new version of one of its arrays at the place of the array, if that is known."""
+    if root not in low.places:
+        return None
+    ref, state, index = low.places[root]
+    if ref in low.mixed or low.store.get(ref) is not state:
+        return None
+    new = low.builder.apply(ops.INDEX_SET, (state, index, version), hint=state.hint, kind=state.kind)
+    new.is_users = state.is_users
+    low.store[ref] = new
+    low.places[root] = (ref, new, index)
+    return ref
 
 
 def seen_elsewhere(low: Lowering, names: Iterable[str], attributes: Set[tuple[Reference, str]] = frozenset()) -> set[Var]:
@@ -294,7 +329,10 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
         low.rows[root].indexed = True
     origin = low.origin()
     where = "" if origin is None else f" in line {origin.line}"
+    shown = _put_into_list(low, root, version)
     for other in low.ties.get(root, ()):
+        if other is shown:
+            continue
         hint = other.hint if isinstance(other, Var) else "a list"
         spoken = f"`{hint}`" if isinstance(other, Var) else hint
         reason = Poison(f"{spoken} may share memory with `{root.hint}`, which is changed in place{where}")

@@ -533,7 +533,7 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
                 arrays.tie(low, part, owner)
                 return part
             value = containers.inner(low, item)
-            arrays.item_of_list(low, owner, value)
+            arrays.item_of_list(low, owner, value, low.operand(index))
             return value
         case DictRef():
             return containers.read_key(low, owner, index, node)

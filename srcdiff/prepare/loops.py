@@ -333,7 +333,7 @@ class Header:
     sources: list[Source]
     value: Value
     trips: Length
-    rows: list[tuple[Var, Var, Var]] = field(default_factory=list)  # what a trip reads of an array: row, array, index
+    rows: list[tuple[Var, Var | ListRef, Var]] = field(default_factory=list)  # what a trip reads: row, array or list, index
 
 
 def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -> Header:
@@ -368,7 +368,12 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
             if isinstance(kind, ListOf):
                 var = Var("item", one_of_several(kind.item))
                 value = containers.inner(low, var)
+                if attempt.indexed and isinstance(iterable, ListRef) and isinstance(atom, Var) and isinstance(kind.item, Array):
+                    index = Var("i", Number("int"))
+                    stop = low.builder.apply(ops.LEN, (atom,))
+                    return Header([Source(index, Range(Const(0), stop))], var, kind.length, [(var, iterable, index)])
                 if isinstance(iterable, ListRef):
+                    low.rows[var] = attempt
                     arrays.item_of_list(low, iterable, value)
                 elif items is not None:
                     arrays.tie_like(low, var, arrays.arrays_in(low, tuple(items)))
@@ -536,7 +541,7 @@ def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest
 def _lower_once(
     low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt
 ) -> bool | None:
-    outer, mark, was_indexed = low.builder, Var("", INT).serial, attempt.indexed
+    outer, mark, was_indexed, was_poisoned = low.builder, Var("", INT).serial, attempt.indexed, dict(attempt.poisoned)
     for ref, kind in attempt.demoted.items():
         state = low.store[ref]
         if not is_atom(state):
@@ -565,9 +570,12 @@ def _lower_once(
         tree = _while_body(low, node)
     else:
         for row, array, index in header.rows:
-            stmt = Apply((row,), ops.ITEM, (low.current(array), index), (), low.origin(node))
+            held = low.current(array) if isinstance(array, Var) else low.store[array]
+            stmt = Apply((row,), ops.ITEM, (held, index), (), low.origin(node))
             inner.add(stmt)
             inner.made[row] = stmt
+            if isinstance(array, ListRef):
+                arrays.item_of_list(low, array, row, index)
         name_sources(node.target, header.value)
         statements.assign(low, node.target, header.value)
         tree = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
@@ -578,7 +586,10 @@ def _lower_once(
         return None
     is_stable = _settled(low, slots, ends, attempt, entry_store, head_store, mark)
     is_stable &= _ties_settled(low, slots, ends, attempt, entry_ties, entry_store, mark)
-    if not is_stable or attempt.indexed and not was_indexed:
+    if attempt.indexed and not was_indexed:
+        attempt.poisoned = was_poisoned
+        return None
+    if not is_stable:
         return None
     _finish(low, node, header, slots, tree, inner, ends, attempt, mark)
     return True
@@ -1084,7 +1095,8 @@ def _finish(
     mark: int,
 ) -> None:
     """Add the Loop, and bind what it carries to its results."""
-    used = [s for s in slots if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
+    live = [s for s in slots if isinstance(s.key, str) or s.key not in attempt.poisoned]
+    used = [s for s in live if s.skeleton is not None or any(_is_bound(_value_at(low, s, e)) for e in ends)]
     parts = [_carried(low, slot, ends, attempt, is_endless=isinstance(node, ast.While)) for slot in used]
     params = [c.param for part in parts for c in part.cells]
     results = [c.result for part in parts for c in part.cells]

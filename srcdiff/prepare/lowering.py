@@ -93,6 +93,8 @@ class Lowering:
     rows: dict[Var, Any] = field(default_factory=dict)  # what a loop takes from an array → the attempt to lower that loop
     procedures: Procedures = field(default_factory=Procedures)
     unknown: ResultUnknown | None = None  # why the last path was left out
+    places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
+    mixed: set[ListRef] = field(default_factory=set)  # lists that may hold one array twice
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places
@@ -122,6 +124,8 @@ class Lowering:
     def new_list(self, state: State) -> ListRef:
         ref = ListRef(next(self.serial))
         self.store[ref] = state
+        if isinstance(state, Var):
+            arrays.list_of_the_same(self, ref, state)
         return ref
 
     def new_dict(self, state: State) -> DictRef:
