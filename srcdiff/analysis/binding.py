@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from srcdiff.ir.kinds import Array, Number, Opaque
-from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, If, Loop, Next, Operand, Var
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, If, Loop, Managed, Next, Operand, Var
 from srcdiff.ir.walk import ends_of, operands_of, statements_of, vars_of
 from srcdiff.rules.shapes import broadcast
 
@@ -29,6 +29,9 @@ def unbound_in(body: Block) -> set[Var]:
 def _block(block: Block, found: set[Var]) -> None:
     for stmt in block.stmts:
         match stmt:
+            case If(_, then, _, results, _, Managed()):
+                _block(then, found)
+                _join(results, (operands_of(then.end),), found)
             case If(_, then, orelse, results):
                 _block(then, found)
                 _block(orelse, found)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from srcdiff.errors import InternalError
-from srcdiff.ir.nodes import Apply, Block, Branch, End, Function, If, Loop, Operand, Stmt, Var, Yield
+from srcdiff.ir.nodes import Apply, Block, Branch, Caught, End, Function, If, Loop, Operand, Stmt, Var, Yield
 from srcdiff.ir.walk import blocks_of, bound_by, operands_of, source_atoms, source_targets, vars_of
 
 Folds = Mapping[Var, Apply | If]
@@ -138,7 +138,10 @@ class Backward:
     def arms(self, node: If | Branch, then: Block, orelse: Block) -> None:
         mark = len(self.trail)
         self.block(orelse)
-        of_orelse = self.undo(mark)
+        if isinstance(node, If) and isinstance(node.around, Caught):  # the body may end at any of its statements
+            of_orelse = [var for var in self.trail[mark:] if var in self.live]
+        else:
+            of_orelse = self.undo(mark)
         self.block(then)
         of_then = [var for var in self.trail[mark:] if var in self.live]
         for var in of_orelse:
@@ -147,7 +150,7 @@ class Backward:
                 self.trail.append(var)
         self.at_entry(then, of_then)
         self.at_entry(orelse, of_orelse)
-        self.at_dying(node, self.read((node.cond,)))
+        self.at_dying(node, self.read(operands_of(node)))
 
     def undo(self, mark: int) -> list[Var]:
         added = [var for var in self.trail[mark:] if var in self.live]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from srcdiff.analysis.liveness import Folds, Liveness, leaves_of, resolved
 from srcdiff.errors import InternalError
 from srcdiff.ir.names import Namer
-from srcdiff.ir.nodes import Apply, Block, Branch, End, Exit, Function, If, Loop, Next, Operand, Range, Stmt, Var, Yield
+from srcdiff.ir.nodes import Apply, Block, Branch, Caught, End, Exit, Function, If, Loop, Next, Operand, Range, Stmt, Var, Yield
 from srcdiff.ir.walk import blocks_of, source_atoms, source_targets, variables_of
 from srcdiff.passes.fold import is_sum
 from srcdiff.passes.place import VERSIONS
@@ -240,6 +240,8 @@ class _Naming:
     def conditional(self, stmt: If) -> None:
         self.release(self.live.dies[stmt])
         entering = [*self.live.enters[stmt.then], *self.live.enters[stmt.orelse]]
+        if isinstance(stmt.around, Caught):  # the body may fail while it binds the results
+            entering = [var for var in entering if var not in self.live.enters[stmt.orelse]]
         # A result may have the name of what only the arms read: it is bound at their end.
         self.release(entering)
         mark = len(self.held)

@@ -27,7 +27,7 @@ from srcdiff.emit.scope import Globals, Scope
 from srcdiff.emit.statements import Statements
 from srcdiff.emit.twins import twins_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Origin, Parameter, Procedure, Range, Ref, Stmt, Var
+from srcdiff.ir.nodes import Apply, Atom, Free, Function, If, Loop, Managed, Origin, Parameter, Procedure, Range, Ref, Stmt, Var
 from srcdiff.ir.walk import atoms_of, blocks_of, map_applies, operands_of, statements_of, variables_of
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.early_return import return_early
@@ -125,7 +125,8 @@ def _under_name(stmt: Apply, names: Mapping[Procedure, str]) -> Apply:
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
     """The statements inside of a statement, in the order of the text, without docstrings and the marks of comments."""
-    for stmt in [*getattr(node, "body", ()), *getattr(node, "orelse", ())]:
+    handlers = [stmt for handler in getattr(node, "handlers", ()) for stmt in handler.body]
+    for stmt in [*getattr(node, "body", ()), *handlers, *getattr(node, "orelse", ())]:
         if not (isinstance(stmt, ast.Expr) and isinstance(stmt.value, (ast.Constant, ast.Name))):
             yield stmt
             yield from _statements(stmt)
@@ -183,6 +184,8 @@ def _name_parts(stmt: Stmt, outside: Globals) -> None:
                 # `enumerate` does for all but a count without another source, or with a step.
                 if len(sources) == 1 or any(isinstance(s.iterable, Range) and s.iterable.stop is None for s in sources[1:]):
                     outside.name(itertools.count, "itertools.count")
+        case If(around=Managed(op=op)) if op is not None and op.fn is not None:
+            outside.name(op.fn, op.text)
         case Apply() | If():
             pass
         case _:

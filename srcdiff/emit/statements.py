@@ -20,11 +20,13 @@ from srcdiff.ir.nodes import (
     Apply,
     Block,
     Branch,
+    Caught,
     Const,
     End,
     Exit,
     If,
     Loop,
+    Managed,
     Next,
     Operand,
     Origin,
@@ -154,6 +156,10 @@ class Statements:
             yield from self.version(stmt)
         elif op.style == "augment":
             yield self.augment(stmt)
+        elif op.style == "caught":
+            pass
+        elif op.style == "raise":
+            yield ast.Raise(*of.operands(stmt.args))
         elif op.style == "assert":
             yield ast.Assert(*of.operands(stmt.args))
         elif op.style == "set_attribute":
@@ -298,7 +304,30 @@ class Statements:
                 return []
             return list(self.assign(of.names[stmt.results[0]], of.conditional(stmt)))
         then, orelse = self.arms(stmt.then, stmt.orelse, stmt.results, in_loop)
+        if stmt.around is not None:
+            return self.guarded(stmt, stmt.around, then, orelse)
         return self.choice(stmt.cond, then, orelse)
+
+    def guarded(self, stmt: If, around: Caught | Managed, then: list[ast.stmt], orelse: list[ast.stmt]) -> list[ast.stmt]:
+        """A try or with statement."""
+        of = self.expressions
+        if not then:
+            return []
+        if isinstance(around, Managed):
+            if around.op is None:
+                manager = of.operand(around.args[0])
+            else:
+                manager = of.apply(Apply((), around.op, around.args, around.kwargs))
+            return [ast.With([ast.withitem(manager, None)], then)]
+        errors = [of.operand(error) for error in around.errors]
+        first = stmt.orelse.stmts[0] if stmt.orelse.stmts else None
+        caught = first.targets[0] if isinstance(first, Apply) and first.op.style == "caught" else None
+        handler = ast.ExceptHandler(
+            errors[0] if len(errors) == 1 else ast.Tuple(errors, ast.Load()) if errors else None,
+            of.names.get(caught) if caught is not None else None,
+            orelse or [ast.Pass()],
+        )
+        return [ast.Try(then, [handler], [], [])]
 
     def arms(self, then: Block, orelse: Block, into: tuple[Var, ...], in_loop: bool) -> tuple[list[ast.stmt], list[ast.stmt]]:
         said = self.said

@@ -18,7 +18,7 @@ from srcdiff.ir.walk import atoms_of, operands_of, source_targets
 
 _TARGETS = {
     "pop": 2, "index_add": 1, "index_set": 1, "scatter_add": 1, "append": 1, "insert": 1, "copy": 1, "display": 1,
-    "assert": 0,
+    "assert": 0, "raise": 0, "caught": 1,
 }  # fmt: skip
 _ARGS = {
     "binary": 2, "unary": 1, "attribute": 1, "item": 2, "display": 1, "unpack": 1, "copy": 1,

@@ -162,6 +162,8 @@ class Op:
     pop         l, index?                         v = l.pop(i)     two targets: the shorter list, the item (the last)
     set_attribute a, v                            a.name = v       (text is the attribute)
     assert      a, message?                       assert a, message
+    raise       error?, cause?                    raise error from cause
+    caught                                        except … as e: the first statement of the arm that catches
     effect      like call                         a statement of its own, never dropped, moved or repeated
     """
 
@@ -186,15 +188,39 @@ class Apply:
     origin: Origin | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """`try: then … except errors: orelse …`: the second arm runs where the first raises one of these."""
+
+    errors: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """`with fn(args): then …`, or `with` an object itself where `op` is None; there is no second arm.
+
+    `is_mirrored` says that the reverse sweep of what it holds runs within another one like it.
+    """
+
+    op: Op | None
+    args: tuple[Operand, ...]
+    kwargs: tuple[tuple[str, Operand], ...] = ()
+    is_mirrored: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class If:
-    """Both arms end in a `Yield` with one operand a result. An operand `Const(UNBOUND)` binds nothing in that arm."""
+    """Both arms end in a `Yield` with one operand a result. An operand `Const(UNBOUND)` binds nothing in that arm.
+
+    With `around` it is a try or with statement: the condition is True, and `then` is the body.
+    """
 
     cond: Atom
     then: Block
     orelse: Block
     results: tuple[Var, ...]
     origin: Origin | None = None
+    around: Caught | Managed | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,7 +345,8 @@ def const(value: Any) -> Const:
 
 ZERO, ONE, TWO = Const(0), Const(1), Const(2)
 __all__ = [
-    "BOOL", "FLOAT", "INT", "ONE", "TWO", "UNBOUND", "ZERO", "Apply", "Atom", "Block", "Branch", "Const", "DictDisplay",
-    "End", "Exit", "Free", "Function", "If", "Kind", "ListDisplay", "Loop", "Next", "Op", "Operand", "Origin",
-    "Parameter", "Procedure", "Range", "RecordDisplay", "Ref", "Return", "SliceOf", "Source", "Stmt", "Var", "Yield", "const",
+    "BOOL", "FLOAT", "INT", "ONE", "TWO", "UNBOUND", "ZERO", "Apply", "Atom", "Block", "Branch", "Caught", "Const", "DictDisplay",
+    "End", "Exit", "Free", "Function", "If", "Kind", "ListDisplay", "Loop", "Managed", "Next", "Op", "Operand", "Origin",
+    "Parameter", "Procedure", "Range", "RecordDisplay", "Ref", "Return", "SliceOf", "Source", "Stmt", "Var",
+    "Yield", "const",
 ]  # fmt: skip

@@ -72,6 +72,8 @@ POP = Op("pop", "pop")
 INSERT = Op("insert", "insert")
 BOUND = Op("bound", "display", has_effect=True)  # a name by itself: it raises where no path has bound it
 ASSERT = Op("assert", "assert", has_effect=True)
+RAISE = Op("raise", "raise", has_effect=True)
+CAUGHT = Op("caught", "caught")
 
 BINARY = {
     "Add": ADD, "Sub": SUB, "Mult": MUL, "Div": DIV, "FloorDiv": FLOORDIV, "Mod": MOD, "Pow": POW, "MatMult": MATMUL,

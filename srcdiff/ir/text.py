@@ -106,9 +106,10 @@ class _Printer:
                 pattern = f"{op.pattern}" if op.style == "unpack" else ""
                 left = f"{self.names_of(targets)} = " if targets else ""
                 self.lines.append(f"{indent}{left}{op.key}{pattern}({inside})")
-            case If(cond, then, orelse, results):
+            case If(cond, then, orelse, results, _, around):
                 left = f"{self.names_of(results)} = " if results else ""
-                self.lines.append(f"{indent}{left}if {self.operand(cond)}:")
+                what = f"if {self.operand(cond)}" if around is None else type(around).__name__.lower()
+                self.lines.append(f"{indent}{left}{what}:")
                 self.block(then, indent + "    ")
                 self.lines.append(f"{indent}else:")
                 self.block(orelse, indent + "    ")

@@ -17,6 +17,7 @@ from srcdiff.ir.nodes import (
     Atom,
     Block,
     Branch,
+    Caught,
     Const,
     DictDisplay,
     End,
@@ -26,6 +27,7 @@ from srcdiff.ir.nodes import (
     If,
     ListDisplay,
     Loop,
+    Managed,
     Next,
     Operand,
     Range,
@@ -83,7 +85,9 @@ def operands_of(node: Stmt | End) -> tuple[Operand, ...]:
     if type(node) is Apply:
         return node.args if not node.kwargs else (*node.args, *(value for _, value in node.kwargs))
     match node:
-        case If(cond) | Branch(cond):
+        case If(cond, around=around):
+            return (cond,) if around is None else (cond, *around_operands(around))
+        case Branch(cond):
             return (cond,)
         case Loop(sources, _, inits):
             return (*inits, *(atom for source in sources for atom in source_atoms(source)))
@@ -93,6 +97,20 @@ def operands_of(node: Stmt | End) -> tuple[Operand, ...]:
             return (value,)
         case _:
             raise InternalError(f"not a statement: {node!r}")
+
+
+def around_operands(around: Caught | Managed) -> tuple[Operand, ...]:
+    """What the header of a try or with statement reads."""
+    if isinstance(around, Caught):
+        return around.errors
+    return (*around.args, *(value for _, value in around.kwargs))
+
+
+def map_around(around: Caught | Managed | None, rename: Rename) -> Caught | Managed | None:
+    if not isinstance(around, Managed):
+        return around
+    named = tuple((name, map_operand(value, rename)) for name, value in around.kwargs)
+    return replace(around, args=map_operands(around.args, rename), kwargs=named)
 
 
 def source_atoms(source: Source) -> tuple[Atom, ...]:
@@ -253,8 +271,9 @@ def map_stmt(stmt: Stmt, rename: Rename) -> Stmt:
             if new_args is args and all(a[1] is b[1] for a, b in zip(new_kwargs, kwargs)):
                 return stmt
             return Apply(targets, op, new_args, new_kwargs, origin)
-        case If(cond, then, orelse, results, origin):
-            return If(map_atom(cond, rename), map_block(then, rename), map_block(orelse, rename), results, origin)
+        case If(cond, then, orelse, results, origin, around):
+            arms = map_block(then, rename), map_block(orelse, rename)
+            return If(map_atom(cond, rename), *arms, results, origin, map_around(around, rename))
         case Loop(sources, params, inits, body, results, origin):
             mapped = tuple(map_source(source, rename) for source in sources)
             return Loop(mapped, params, map_operands(inits, rename), map_block(body, rename), results, origin)

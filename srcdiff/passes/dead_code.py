@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from srcdiff.errors import InternalError
+from srcdiff.ir.effects import may_raise
 from srcdiff.ir.nodes import (
     Apply,
     Block,
     Branch,
+    Caught,
     End,
     Exit,
     Function,
@@ -31,11 +33,11 @@ from srcdiff.ir.nodes import (
     Var,
     Yield,
 )
-from srcdiff.ir.walk import ends_of, operands_of, vars_of
+from srcdiff.ir.walk import ends_of, operands_of, statements_of, vars_of
 
 
 def has_effect(stmt: Apply) -> bool:
-    return stmt.op.has_effect or stmt.op.style in ("effect", "assert")
+    return stmt.op.has_effect or stmt.op.style in ("effect", "assert", "raise")
 
 
 def drop_dead_code(function: Function) -> Function:
@@ -62,6 +64,7 @@ class Marks:
         self.needed: set[Var] = set()
         self.kept: set[Stmt] = set()
         self.todo: list[Operand] = []
+        self.bodies: list[tuple[Block, list[type]]] = []  # of try statements that are needed, and what they catch
         self.block(block)
         self.run()
 
@@ -123,14 +126,26 @@ class Marks:
         while stmt is not None and stmt not in self.kept:
             self.kept.add(stmt)
             if isinstance(stmt, If):
-                self.todo.append(stmt.cond)
+                self.todo += operands_of(stmt)
+                if isinstance(stmt.around, Caught):
+                    self.bodies.append((stmt.then, [error.value for error in stmt.around.errors]))
             elif isinstance(stmt, Loop):
                 self.todo += operands_of(stmt)[len(stmt.inits) :]
                 self.todo += _conditions(stmt.body)
             stmt = self.parent[stmt]
 
+    def keep_what_may_raise(self, body: Block, errors: list[type]) -> None:
+        """In the body of a try, what may raise decides which arm runs."""
+        for stmt in statements_of(body):
+            if isinstance(stmt, Apply) and may_raise(stmt, errors):
+                self.todo += self.reads(stmt)
+                self.keep(stmt)
+
     def run(self) -> None:
-        while self.todo:
+        while self.todo or self.bodies:
+            if not self.todo:
+                self.keep_what_may_raise(*self.bodies.pop())
+                continue
             for var in vars_of((self.todo.pop(),)):
                 if var not in self.needed:
                     self.needed.add(var)
@@ -158,11 +173,11 @@ def _sweep_block(block: Block, marks: Marks, keep: tuple[int, ...] | None = None
             case Apply(targets):
                 if stmt in marks.kept or any(target in marks.needed for target in targets):
                     stmts.append(stmt)
-            case If(cond, then, orelse, results, origin) if stmt in marks.kept:
+            case If(_, then, orelse, results) if stmt in marks.kept:
                 places = _places(marks, results)
                 chosen = tuple(results[i] for i in places)
                 arms = _sweep_block(then, marks, places), _sweep_block(orelse, marks, places)
-                stmts.append(If(cond, *arms, chosen, origin))
+                stmts.append(replace(stmt, then=arms[0], orelse=arms[1], results=chosen))
             case Loop(sources, params, inits, body, results, origin) if stmt in marks.kept:
                 places = _places(marks, params)
                 new_params, new_results = tuple(params[i] for i in places), tuple(results[i] for i in places)

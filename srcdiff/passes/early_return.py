@@ -26,7 +26,7 @@ def _block(block: Block) -> Block:
         return block
     *before, last = block.stmts
     assert isinstance(last, If)
-    if not _is_only_returned(last, block.end) or not _has_statements(last):
+    if last.around is not None or not _is_only_returned(last, block.end) or not _has_statements(last):
         return block
     arms = [_block(_returning(arm, last, block.end)) for arm in (last.then, last.orelse)]
     return Block(tuple(before), Branch(last.cond, arms[0], arms[1]))

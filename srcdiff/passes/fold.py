@@ -172,7 +172,14 @@ class _Folding:
             self.last_bind[var.hint] = self.position
 
     def conditional(self, stmt: If, loop: int) -> None:
-        self.fold_each((stmt.cond,), loop)
+        self.fold_each(operands_of(stmt), loop)
+        if stmt.around is not None:  # nothing moves into the body of a try or with statement
+            for arm in (stmt.then, stmt.orelse):
+                self.loops += 1
+                self.block(arm, self.loops)
+            self.last_effect = self.position
+            self.bind(stmt.results)
+            return
         self.block(stmt.then, loop)
         self.block(stmt.orelse, loop)
         self.position += 1

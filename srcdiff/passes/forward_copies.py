@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Free, Function, If, Loop, Operand, Ref, Stmt, Var
-from srcdiff.ir.walk import map_atom, map_end, map_operands, map_source, map_stmt
+from srcdiff.ir.walk import map_around, map_atom, map_end, map_operands, map_source, map_stmt
 
 
 def forward_copies(function: Function) -> Function:
@@ -31,9 +31,17 @@ class _Forwarding:
                     op.style == "copy" and not target.is_users
                 ):
                     self.first[target] = self.rename(atom) if isinstance(atom, Var) else atom
-                case If(cond, then, orelse):
+                case If(cond, then, orelse, around=around):
                     cond = map_atom(cond, self.rename)
-                    stmts.append(replace(stmt, cond=cond, then=self.block(then), orelse=self.block(orelse)))
+                    stmts.append(
+                        replace(
+                            stmt,
+                            cond=cond,
+                            then=self.block(then),
+                            orelse=self.block(orelse),
+                            around=map_around(around, self.rename),
+                        )
+                    )
                 case Loop(sources, _, inits, body):
                     header = tuple(map_source(source, self.rename) for source in sources)
                     inits = map_operands(inits, self.rename)

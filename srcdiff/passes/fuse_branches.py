@@ -46,8 +46,12 @@ def _block(block: Block) -> Block:
     pair: _Pair | None = None
     for stmt in block.stmts:
         match stmt:
-            case If(cond, then, orelse, results, origin):
-                stmt = If(cond, _block(then), _block(orelse), results, origin)
+            case If(then=then, orelse=orelse, around=around) if around is not None:
+                out += [] if pair is None else pair.statements()
+                pair = None
+                out.append(replace(stmt, then=_block(then), orelse=_block(orelse)))
+            case If(cond, then, orelse):
+                stmt = replace(stmt, then=_block(then), orelse=_block(orelse))
                 if pair is not None and pair.cond == cond and pair.fuse(stmt):
                     continue
                 if pair is not None:

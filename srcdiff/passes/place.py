@@ -42,6 +42,7 @@ from srcdiff.ir.nodes import (
 )
 from srcdiff.ir.walk import (
     ends_of,
+    map_around,
     map_atom,
     map_end,
     map_operand,
@@ -132,12 +133,12 @@ class _Guard:
                 if op.style == "copy" and targets[0] in self.wants:
                     self.want(args[0])
                 return [stmt]
-            case If(cond, then, orelse, results, origin):
+            case If(_, then, orelse, results):
                 for i, result in enumerate(results):
                     if result in self.wants:
                         self.want(operands_of(then.end)[i])
                         self.want(operands_of(orelse.end)[i])
-                return [If(cond, self.block(then), self.block(orelse), results, origin)]
+                return [replace(stmt, then=self.block(then), orelse=self.block(orelse))]
             case Loop():
                 return self.loop(stmt)
             case _:
@@ -281,9 +282,9 @@ class _Rewrite:
                     stmts.append(map_stmt(self.decisions.augmented[stmt], self.rename))
                 case Apply():
                     stmts.append(map_stmt(stmt, self.rename))
-                case If(cond, then, orelse, results, origin):
-                    cond = map_atom(cond, self.rename)
-                    stmts.append(If(cond, self.block(then), self.block(orelse), results, origin))
+                case If(cond, then, orelse, results, origin, around):
+                    cond, around = map_atom(cond, self.rename), map_around(around, self.rename)
+                    stmts.append(If(cond, self.block(then), self.block(orelse), results, origin, around))
                 case Loop(sources, params, inits, body, results, origin):
                     sources = tuple(map_source(source, self.rename) for source in sources)
                     inits = map_operands(inits, self.rename)

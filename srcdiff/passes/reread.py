@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from srcdiff.errors import InternalError
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Exit, Free, Function, If, Loop, Next, Operand, Stmt, Var, Yield
-from srcdiff.ir.walk import map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
+from srcdiff.ir.walk import map_around, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
 from srcdiff.passes.augment import augmentable, augmented
 from srcdiff.passes.place import VERSIONS
 
@@ -130,11 +130,13 @@ class _Rereading:
 
     def stmt(self, stmt: Stmt) -> Stmt:
         match stmt:
-            case If(cond, then, orelse):
-                return replace(stmt, cond=map_atom(cond, self.read), then=self.block(then), orelse=self.block(orelse))
+            case If(cond, then, orelse, around=around):
+                arms = self.block(then), self.block(orelse)
+                header = map_atom(cond, self.read), map_around(around, self.read)
+                return replace(stmt, cond=header[0], then=arms[0], orelse=arms[1], around=header[1])
             case Loop(sources, _, inits, body):
-                header = tuple(map_source(source, self.read) for source in sources)
-                return replace(stmt, sources=header, inits=map_operands(inits, self.read), body=self.block(body))
+                sources = tuple(map_source(source, self.read) for source in sources)
+                return replace(stmt, sources=sources, inits=map_operands(inits, self.read), body=self.block(body))
             case _:
                 return map_stmt(stmt, self.read)
 

@@ -18,7 +18,18 @@ from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Number, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Free, Function, If, Loop, Op, Operand, Stmt, Var
-from srcdiff.ir.walk import atoms_of, blocks_of, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
+from srcdiff.ir.walk import (
+    atoms_of,
+    blocks_of,
+    map_around,
+    map_atom,
+    map_end,
+    map_operands,
+    map_source,
+    map_stmt,
+    operands_of,
+    vars_of,
+)
 from srcdiff.passes.shapes import is_of_users
 
 _SHARED = frozenset(["binary", "unary", "call", "attribute", "item"])
@@ -89,9 +100,15 @@ class _Reuse:
                     assert isinstance(new, Apply)
                     if not self.is_known(new, entered):
                         stmts.append(new)
-                case If(cond, then, orelse):
+                case If(cond, then, orelse, around=around):
                     stmts.append(
-                        replace(stmt, cond=map_atom(cond, self.rename), then=self.block(then), orelse=self.block(orelse))
+                        replace(
+                            stmt,
+                            cond=map_atom(cond, self.rename),
+                            then=self.block(then),
+                            orelse=self.block(orelse),
+                            around=map_around(around, self.rename),
+                        )
                     )
                 case Loop(sources, _, inits, body):
                     sources = tuple(map_source(source, self.rename) for source in sources)

@@ -19,7 +19,7 @@ from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Function, If, Loop, Operand, Stmt, Var
-from srcdiff.ir.walk import blocks_of, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
+from srcdiff.ir.walk import blocks_of, map_around, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
 from srcdiff.passes.shapes import is_of_users
 
 # In these a minus passes from the result to any one operand.
@@ -104,8 +104,10 @@ class _Signs:
 
     def inside(self, stmt: Stmt) -> Stmt:
         match stmt:
-            case If(cond, then, orelse):
-                return replace(stmt, cond=map_atom(cond, self.rename), then=self.block(then), orelse=self.block(orelse))
+            case If(cond, then, orelse, around=around):
+                arms = self.block(then), self.block(orelse)
+                header = map_atom(cond, self.rename), map_around(around, self.rename)
+                return replace(stmt, cond=header[0], then=arms[0], orelse=arms[1], around=header[1])
             case Loop(sources, _, inits, body):
                 sources = tuple(map_source(source, self.rename) for source in sources)
                 return replace(stmt, sources=sources, inits=map_operands(inits, self.rename), body=self.block(body))

@@ -21,7 +21,19 @@ from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Const, Ref
-from srcdiff.prepare import arrays, builtin_calls, cells, containers, expressions, loops, objects, procedures, statements, writes
+from srcdiff.prepare import (
+    arrays,
+    builtin_calls,
+    cells,
+    containers,
+    exceptions,
+    expressions,
+    loops,
+    objects,
+    procedures,
+    statements,
+    writes,
+)
 from srcdiff.prepare.entry import is_instance, is_library, open_held
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import (
@@ -225,6 +237,8 @@ def _inline(
         tree = statements.lower_stmts(low, fn.body, lambda: statements.leaf(low, "return", Const(None)))
         arm = statements.settle(low, tree, builder)
         low.store = arm.state[1]
+        if arm.is_dead:
+            raise exceptions.PathEnds
         return arm.value
     except SrcdiffError as error:
         if error.origin is None or not is_library(source.file) or caller.depth > 0 and is_library(caller.source.file):

@@ -20,7 +20,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, combine, is_scalar, join, opaque
 from srcdiff.ir.nodes import Const, ListDisplay, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, builtin_calls, calls, expressions, loops
+from srcdiff.prepare import arrays, builtin_calls, calls, exceptions, expressions, loops
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import DictRef, Iterable, ListRef, Reference, State, Value, is_atom, refs_in
 from srcdiff.rules.inference import kind_of
@@ -206,7 +206,7 @@ def read_key(low: Lowering, ref: DictRef, index: Value, node: ast.AST) -> Value:
             return value
     factory = low.factories.get(ref)
     if factory is None:
-        raise low.refuse(KindError, f"the dict has no key {key!r}", node)
+        raise exceptions.known_to_raise(low, KeyError, key, low.refuse(KindError, f"the dict has no key {key!r}", node))
     value = calls.call_value(low, factory, (), {}, node)
     put(low, ref, (*low.store[ref], (key, value)), node)
     return value

@@ -11,6 +11,7 @@ import builtins
 import enum
 import importlib
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, loops, objects, procedures, statements
+from srcdiff.prepare import arrays, calls, containers, exceptions, loops, objects, procedures, statements
 from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import (
@@ -396,15 +397,14 @@ def _bool(low: Lowering, is_and: bool, nodes: list[ast.expr], node: ast.AST) -> 
     cond = low.atom(tested) if tested is not first else low.store[first] if isinstance(first, ListRef) else low.atom(first)
     before, outer = low.snapshot(), low.builder
     low.builder = outer.inside()
-    second = Arm(low.builder, before)
-    done = procedures.attempt(low, lambda: (_bool(low, is_and, nodes[1:], node),))
+    done = procedures.attempt(low, lambda: _arm(low, lambda: _bool(low, is_and, nodes[1:], node)))
     if done is None:
         low.builder = outer
         return first
-    second.value, second.state = done[0], low.snapshot()
+    second: Arm = done
     low.builder = outer
     binds = any(before[0].get(n) is not v for n, v in second.state[0].items())  # by an assignment expression
-    is_plain = all(_is_boolean(v) for v in (cond, second.value)) and not binds
+    is_plain = not (binds or second.is_dead) and all(_is_boolean(v) for v in (cond, second.value))
     if is_plain and all(_is_harmless(s) for s in second.builder.stmts):
         for stmt in second.builder.stmts:
             low.builder.add(stmt)
@@ -431,6 +431,18 @@ def _is_harmless(stmt: Any) -> bool:
     )
 
 
+def _arm(low: Lowering, value: Callable[[], Value]) -> Arm:
+    """The arm of a part of an expression that may not be evaluated, in the builder that stands."""
+    builder = low.builder
+    try:
+        found = value()
+    except exceptions.PathEnds:
+        if low.builder is not builder:
+            raise
+        return Arm(builder, low.snapshot(), None, is_dead=True)
+    return Arm(low.builder, low.snapshot(), found)
+
+
 def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, node: ast.AST) -> Value:
     known = truth(cond, low)
     if known is not None:
@@ -442,16 +454,21 @@ def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, n
     for part in (body, orelse):
         low.restore(before)
         low.builder = outer.inside()
-        done = procedures.attempt(low, lambda part=part: (lower(low, part),))  # type: ignore[misc]
+        done = procedures.attempt(low, lambda part=part: _arm(low, lambda: lower(low, part)))  # type: ignore[misc]
         if done is not None:
-            arms.append(Arm(low.builder, low.snapshot(), done[0]))
+            arms.append(done)
     low.builder = outer
     low.restore(before if len(arms) == 2 else arms[0].state if arms else before)
     if len(arms) < 2:
         if not arms:
             assert low.unknown is not None
             raise low.unknown
+        if arms[0].is_dead:
+            raise exceptions.PathEnds
         return arms[0].value
+    if all(arm.is_dead for arm in arms):
+        join_arms(low, cond, arms[0], arms[1], before, origin=low.origin(node))
+        raise exceptions.PathEnds
     result = join_arms(low, cond, arms[0], arms[1], before, with_value=True, origin=low.origin(node))
     if isinstance(result, Poison):
         raise low.refuse(KindError, "the two sides of this conditional expression have no common kind", node)
@@ -590,7 +607,8 @@ def _sequence_item(low: Lowering, items: tuple[Value, ...], index: Value, node: 
     if not items and low.builder.parent is not None:  # Python raises, if the run gets here
         return low.builder.apply(ops.ITEM, (ListDisplay(()), Const(position)), kind=Number("int"), hint="item")
     if not -len(items) <= position < len(items):
-        raise low.refuse(KindError, f"index {position} is out of range for {len(items)} items", node)
+        refusal = low.refuse(KindError, f"index {position} is out of range for {len(items)} items", node)
+        raise exceptions.known_to_raise(low, IndexError, "list index out of range", refusal)
     return items[position]
 
 

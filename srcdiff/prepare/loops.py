@@ -274,6 +274,9 @@ def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[
             arm = statements.settle(low, tree, builder)
             low.builder = builder
             low.restore(arm.state)
+            if arm.is_dead:
+                low.loops.pop()
+                return statements.leaf(low, "raise")
         low.loops.pop()
         if node.orelse:
             return statements.lower_stmts(low, node.orelse, rest)
@@ -513,7 +516,7 @@ def _after_return(low: Lowering, node: ast.stmt, rest: Callable[[], Any]) -> Any
     second = low.builder
     orelse = rest()
     low.builder = outer
-    return statements.Fork(returned, (first, then), (second, orelse), low.origin(node))
+    return statements.forked(low, returned, (first, then), (second, orelse), low.origin(node))
 
 
 def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest: Callable[[], Any]) -> Any:
@@ -529,7 +532,7 @@ def _after_else(low: Lowering, node: ast.For | ast.While, name: str | None, rest
         builder = low.builder
         arms.append((builder, statements.lower_stmts(low, body, rest if jumps else lambda: statements.leaf(low, "fall"))))
     low.builder = outer
-    fork = statements.Fork(broke, arms[0], arms[1], low.origin(node))
+    fork = statements.forked(low, broke, arms[0], arms[1], low.origin(node))
     if jumps:
         return fork
     arm = statements.settle(low, fork, outer)
@@ -1102,6 +1105,7 @@ def _finish(
     results = [c.result for part in parts for c in part.cells]
     inits = tuple(c.init for part in parts for c in part.cells)
     ways = {id(end): [c.ways[id(end)] for part in parts for c in part.cells] for end in ends}
+    ways |= {id(end): list(params) for end in statements.leaves(tree) if end.sort == "raise"}
     _name_list_lengths(slots, params, results, ends, header)
     low.builder.add(
         Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node))
@@ -1263,6 +1267,6 @@ def _appends(end: Any, slot: Slot) -> int | None:
 def _block(tree: Any, builder: Builder, ways: dict[int, list[Operand]]) -> Block:
     if isinstance(tree, statements.Leaf):
         values = tuple(ways[id(tree)])
-        return Block(tuple(builder.stmts), Next(values) if tree.sort in ("fall", "continue") else Exit(values))
+        return Block(tuple(builder.stmts), Next(values) if tree.sort in ("fall", "continue", "raise") else Exit(values))
     then, orelse = _block(tree.then[1], tree.then[0], ways), _block(tree.orelse[1], tree.orelse[0], ways)
     return Block(tuple(builder.stmts), Branch(tree.cond, then, orelse))

@@ -17,7 +17,22 @@ from typing import Any
 from srcdiff.errors import KindError, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
-from srcdiff.ir.nodes import UNBOUND, Block, Const, Free, If, ListDisplay, Operand, Origin, Ref, Var, Yield
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Block,
+    Caught,
+    Const,
+    Free,
+    If,
+    ListDisplay,
+    Managed,
+    Operand,
+    Origin,
+    Ref,
+    SliceOf,
+    Var,
+    Yield,
+)
 from srcdiff.ir.walk import bound_by, map_operand
 from srcdiff.prepare import arrays
 from srcdiff.prepare.entry import is_plain_attribute, read_attribute, read_class_attribute, vars_of_object
@@ -26,8 +41,11 @@ from srcdiff.prepare.values import (
     ATOMS,
     DictRef,
     Instance,
+    Iterable,
     ListRef,
+    Method,
     ObjectRef,
+    Partial,
     Poison,
     Record,
     State,
@@ -95,6 +113,8 @@ class Lowering:
     unknown: ResultUnknown | None = None  # why the last path was left out
     places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
     mixed: set[ListRef] = field(default_factory=set)  # lists that may hold one array twice
+    handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
+    raised: Any = None  # the last error that is known to be raised, and its statement
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places
@@ -264,6 +284,7 @@ class Arm:
     builder: Builder
     state: Snapshot
     value: Value = None
+    is_dead: bool = False  # it ends in an exception: nothing goes on from it
 
 
 class Joiner:
@@ -275,6 +296,7 @@ class Joiner:
         self.yields: tuple[list[Operand], list[Operand]] = ([], [])
         self.seen: dict[Any, Var] = {}
         self.objects: dict[Any, Any] = {}
+        self.inside = [{v for s in arm.builder.stmts for v in bound_by(s)} for arm in (then, orelse)]
 
     def atoms(self, a: Any, b: Any, hint: str, is_users: bool) -> Value:
         if a is b or (isinstance(a, Const) and a == b):
@@ -303,6 +325,50 @@ class Joiner:
         self.yields[1].append(b)
         self.seen[key] = result
         return result
+
+    def only(self, value: Value, side: int, hint: str, is_users: bool) -> Value:
+        """A value of the one arm that anything goes on from: what the arm made comes out of it."""
+
+        def out(part: Value) -> Value:
+            return self.only(part, side, hint, is_users)
+
+        match value:
+            case Var() if value in self.inside[side]:
+                nothing = Const(UNBOUND)
+                a, b = (value, nothing) if side == 0 else (nothing, value)
+                was_unsure = value in self.low.unsure
+                result = self.atoms(a, b, value.hint if value.is_users else hint, value.is_users or is_users)
+                if not was_unsure:
+                    self.low.unsure.discard(result)
+                return result
+            case tuple():
+                return tuple(out(part) for part in value)
+            case Record():
+                return Record(value.cls, value.fields, tuple(out(part) for part in value.values))
+            case SliceOf():
+                return SliceOf(out(value.start), out(value.stop), out(value.step))
+            case Iterable():
+                return Iterable(value.sort, tuple(out(part) for part in value.args))
+            case Method():
+                return Method(out(value.owner), value.name)
+            case Partial():
+                return Partial(out(value.fn), tuple(out(v) for v in value.args), {k: out(v) for k, v in value.kwargs.items()})
+            case Instance() if value not in self.low.store and value.atom in self.inside[side]:
+                return Instance(value.value, out(value.atom), value.path)
+        return value
+
+    def only_state(self, ref: Any, state: State, side: int) -> State:
+        """What an object holds after the one arm that anything goes on from."""
+        if isinstance(ref, Var):
+            if state not in self.inside[side] or not isinstance(state, Var):
+                return state
+            result = self.only(state, side, ref.hint, ref.is_users)
+            self.low.versions[result] = ref
+            return result
+        if isinstance(ref, (DictRef, ObjectRef, Instance)):
+            return tuple((k, self.only(v, side, str(k), False)) for k, v in state)
+        name = self.low.cell_names.get(ref)
+        return self.only(state, side, name or "items", name is not None or is_atom(state))
 
     def current(self, arm: Arm, atom: Any) -> Any:
         """What an atom is at the end of an arm: of an array, what it then holds."""
@@ -496,9 +562,14 @@ def join_arms(
     with_value: bool = False,
     hint: str = "",
     origin: Origin | None = None,
+    around: Caught | Managed | None = None,
 ) -> Value:
     """Add the If that chose between two arms, and bind the names that differ to its results."""
     joiner = Joiner(low, then, orelse)
+    if then.is_dead != orelse.is_dead:
+        value = _join_one(joiner, low, 1 if then.is_dead else 0, hint)
+        _add_if(low, joiner, cond, origin, around)
+        return value
     value = joiner.values(then.value, orelse.value, hint or "value", bool(hint)) if with_value else None
     names: dict[str, Value] = {}
     unbound = Const(UNBOUND)
@@ -508,10 +579,9 @@ def join_arms(
         a, b = then.state[0].get(name, unbound), orelse.state[0].get(name, unbound)
         names[name] = joiner.values(a, b, spoken_name(name), not name.startswith("<"))
     store: Store = {}
-    made_inside = [{v for s in arm.builder.stmts for v in bound_by(s)} for arm in (then, orelse)]
     for ref in {**then.state[1], **orelse.state[1]}:
         if isinstance(ref, Var):
-            if not any(ref in inside for inside in made_inside):
+            if not any(ref in inside for inside in joiner.inside):
                 store[ref] = joiner.versions(ref)
             continue
         a, b = (low.state_in(arm.state[1], ref) for arm in (then, orelse))
@@ -523,17 +593,27 @@ def join_arms(
             store[ref] = _join_state(joiner, ref, a, b)
     low.frame.vars = names
     low.store = {**store, **{r: s for r, s in low.store.items() if r not in store}}
-    if joiner.results or then.builder.stmts or orelse.builder.stmts:
-        low.builder.add(
-            If(
-                cond,
-                Block(tuple(then.builder.stmts), Yield(tuple(joiner.yields[0]))),
-                Block(tuple(orelse.builder.stmts), Yield(tuple(joiner.yields[1]))),
-                tuple(joiner.results),
-                origin,
-            )
-        )
+    _add_if(low, joiner, cond, origin, around)
     return value
+
+
+def _join_one(joiner: Joiner, low: Lowering, side: int, hint: str) -> Value:
+    """Go on from the one arm that does not end in an exception."""
+    arm = (joiner.then, joiner.orelse)[side]
+    value = joiner.only(arm.value, side, hint or "value", bool(hint))
+    names = {n: joiner.only(v, side, spoken_name(n), not n.startswith("<")) for n, v in arm.state[0].items()}
+    kept = {r: s for r, s in arm.state[1].items() if r not in joiner.inside[side]}
+    store = {r: joiner.only_state(r, s, side) for r, s in kept.items()}
+    low.frame.vars, low.store = names, store
+    return value
+
+
+def _add_if(low: Lowering, joiner: Joiner, cond: Any, origin: Origin | None, around: Caught | Managed | None) -> None:
+    stmts = [tuple(arm.builder.stmts) for arm in (joiner.then, joiner.orelse)]
+    if not (joiner.results or stmts[0] or stmts[1]):
+        return
+    blocks = [Block(body, Yield(tuple(values))) for body, values in zip(stmts, joiner.yields)]
+    low.builder.add(If(cond, blocks[0], blocks[1], tuple(joiner.results), origin, around))
 
 
 def _join_state(joiner: Joiner, ref: ListRef | DictRef, a: State, b: State) -> State:

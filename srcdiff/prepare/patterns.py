@@ -44,7 +44,7 @@ def lower_match(low: Lowering, node: ast.Match, after: statements.Continuation) 
     arm = statements.settle(low, _cases(low, node, 0, subject, lambda: statements.leaf(low, "fall")), builder)
     low.builder = builder
     low.restore(arm.state)
-    return None
+    return statements.leaf(low, "raise") if arm.is_dead else None
 
 
 def _cases(low: Lowering, node: ast.Match, at: int, subject: Value, after: statements.Continuation) -> statements.Tree:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
-from srcdiff.ir.nodes import UNBOUND, Const, Origin, Var
-from srcdiff.prepare import arrays, cells, containers, expressions, loops, objects, patterns, procedures, writes
+from srcdiff.ir.nodes import UNBOUND, Block, Const, If, Origin, Var, Yield
+from srcdiff.prepare import arrays, cells, containers, exceptions, expressions, loops, objects, patterns, procedures, writes
 from srcdiff.prepare.lowering import Arm, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, ListRef, Value, is_atom
 from srcdiff.rules.builder import Builder
@@ -25,7 +25,7 @@ from srcdiff.rules.inference import kind_of
 
 @dataclass(eq=False)
 class Leaf:
-    """How a path ends: "fall", "return", "break", "continue" or "exhausted"."""
+    """How a path ends: "fall", "return", "break", "continue", "exhausted" or "raise"."""
 
     sort: str
     value: Value
@@ -58,13 +58,19 @@ def leaves(tree: Tree) -> list[Leaf]:
 def settle(low: Lowering, tree: Tree, builder: Builder) -> Arm:
     """Join all leaves of a tree into one path; the value is that of the path taken."""
     if isinstance(tree, Leaf):
-        return Arm(tree.builder, tree.state, tree.value)
+        return Arm(tree.builder, tree.state, tree.value, tree.sort == "raise")
     then = settle(low, tree.then[1], tree.then[0])
     orelse = settle(low, tree.orelse[1], tree.orelse[0])
     low.builder = builder
     low.restore(then.state)
-    value = join_arms(low, tree.cond, then, orelse, then.state, with_value=True, origin=tree.origin)
-    return Arm(builder, low.snapshot(), value)
+    is_dead = then.is_dead and orelse.is_dead
+    value = join_arms(low, tree.cond, then, orelse, then.state, with_value=not is_dead, origin=tree.origin)
+    return Arm(builder, low.snapshot(), value, is_dead)
+
+
+def is_dead(tree: Tree) -> bool:
+    """Whether all paths end in an exception."""
+    return all(leaf.sort == "raise" for leaf in leaves(tree))
 
 
 # ---------------------------------------------------------------- lists of statements
@@ -73,36 +79,56 @@ def settle(low: Lowering, tree: Tree, builder: Builder) -> Arm:
 def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tree:
     """Lower statements; `k` lowers what follows them."""
     for i, node in enumerate(nodes):
-        rest = nodes[i + 1 :]
         low.node = node
         low.builder.origin = low.origin(node)
-        match node:
-            case ast.If():
-                tree = _lower_if(low, node, rest, k)
-                if tree is not None:
-                    return tree
-            case ast.For() | ast.While():
-                before = low.snapshot()
-                loop = lambda node=node, rest=rest: (loops.lower_loop(low, node, lambda: lower_stmts(low, rest, k)),)  # noqa: E731
-                done = procedures.attempt(low, loop)
-                if done is None:
-                    low.restore(before)  # as if it had no trip
-                elif done[0] is not None:
-                    return done[0]  # type: ignore[no-any-return]
-            case ast.Match():
-                tree = patterns.lower_match(low, node, lambda rest=rest: lower_stmts(low, rest, k))  # type: ignore[misc]
-                if tree is not None:
-                    return tree
-            case ast.Return():
-                value = Const(None) if node.value is None else expressions.lower(low, node.value)
-                return loops.jump(low, "return", value)  # type: ignore[no-any-return]
-            case ast.Break():
-                return loops.jump(low, "break")  # type: ignore[no-any-return]
-            case ast.Continue():
-                return loops.jump(low, "continue")  # type: ignore[no-any-return]
-            case _:
-                lower_simple(low, node)
+        builder = low.builder
+        try:
+            tree = _lower_stmt(low, node, nodes[i + 1 :], k)
+        except exceptions.PathEnds:
+            if low.builder is not builder:
+                raise low.refuse(
+                    SyntaxNotAccepted, "a part of this statement always raises", node, instead="raise in a statement of its own."
+                ) from None
+            return leaf(low, "raise")
+        if tree is not None:
+            return tree
     return k()
+
+
+def _lower_stmt(low: Lowering, node: ast.stmt, rest: Sequence[ast.stmt], k: Continuation) -> Tree | None:
+    """Lower a statement; the tree of all that follows it, or None where that goes on in this block."""
+
+    def after() -> Tree:
+        return lower_stmts(low, rest, k)
+
+    match node:
+        case ast.If():
+            return _lower_if(low, node, rest, k)
+        case ast.For() | ast.While():
+            before = low.snapshot()
+            done = procedures.attempt(low, lambda: (loops.lower_loop(low, node, after),))
+            if done is None:
+                low.restore(before)  # as if it had no trip
+                return None
+            return done[0]  # type: ignore[no-any-return]
+        case ast.Match():
+            return patterns.lower_match(low, node, after)
+        case ast.Raise():
+            return exceptions.lower_raise(low, node)
+        case ast.Try():
+            return exceptions.lower_try(low, node, after)
+        case ast.With():
+            return exceptions.lower_with(low, node, node.items, after)
+        case ast.Return():
+            value = Const(None) if node.value is None else expressions.lower(low, node.value)
+            return loops.jump(low, "return", value)  # type: ignore[no-any-return]
+        case ast.Break():
+            return loops.jump(low, "break")  # type: ignore[no-any-return]
+        case ast.Continue():
+            return loops.jump(low, "continue")  # type: ignore[no-any-return]
+        case _:
+            lower_simple(low, node)
+            return None
 
 
 def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continuation) -> Tree | None:
@@ -128,7 +154,7 @@ def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continua
     arm = settle(low, tree, outer)
     low.builder = outer
     low.restore(arm.state)
-    return None
+    return leaf(low, "raise") if arm.is_dead else None
 
 
 def fork(low: Lowering, cond: Value, then: Continuation, orelse: Continuation, node: ast.AST) -> Tree:
@@ -147,7 +173,29 @@ def fork(low: Lowering, cond: Value, then: Continuation, orelse: Continuation, n
         assert low.unknown is not None
         raise low.unknown
     # Of an arm that comes to a call of which nothing is known yet, nothing is known either.
-    return arms[0][1] if len(arms) == 1 else Fork(cond, arms[0], arms[1], low.origin(node))
+    return arms[0][1] if len(arms) == 1 else forked(low, cond, arms[0], arms[1], low.origin(node))
+
+
+def forked(low: Lowering, cond: Value, then: tuple[Builder, Tree], orelse: tuple[Builder, Tree], origin: Origin | None) -> Tree:
+    """The fork of two arms; where one only raises, the other goes on in this block behind it."""
+    dead = [is_dead(tree) for _, tree in (then, orelse)]
+    if dead[0] == dead[1]:
+        return Fork(cond, then, orelse, origin)
+    outer = low.builder
+    live, lost = (orelse, then) if dead[0] else (then, orelse)
+    arm = settle(low, lost[1], lost[0])
+    low.builder = outer
+    raising, nothing = Block(tuple(arm.builder.stmts), Yield(())), Block((), Yield(()))
+    outer.add(If(cond, raising, nothing, (), origin) if dead[0] else If(cond, nothing, raising, (), origin))
+    for stmt in live[0].stmts:
+        outer.add(stmt)
+    outer.known.update(live[0].known)
+    for leaf in leaves(live[1]):
+        if leaf.builder is live[0]:
+            leaf.builder = outer
+    for leaf in leaves(live[1])[:1]:
+        low.restore(leaf.state)
+    return live[1]
 
 
 def _condition(low: Lowering, cond: Value, node: ast.expr) -> Value:

@@ -29,7 +29,6 @@ class Refusal:
 Decision = Refusal | None
 Rule = Decision | Callable[[ast.AST, ast.AST], Decision]
 
-_NO_JUMPS = "The reverse sweep has to know which statements ran, and an exception may come from any of them."
 _RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
 
 NESTED_DECORATOR = Refusal(
@@ -45,12 +44,11 @@ UNCALLED_GENERATOR = Refusal(
 ASYNC_COMPREHENSION = Refusal(
     "an async comprehension is not accepted", _RESUMED, "gather the values first, and pass them as arguments."
 )
-WITH = Refusal(
-    "with is not accepted",
-    "What a context manager does on entry and on exit is not part of the function's value.",
-    "put the with statement around the call of the differentiated function.",
+TRY_STAR = Refusal(
+    "except* is not accepted",
+    "Groups of exceptions come from code that runs side by side.",
+    "use except, or catch around the call.",
 )
-TRY = Refusal("try is not accepted", _NO_JUMPS, "test for the case beforehand with if, or catch the exception around the call.")
 ASYNC = Refusal("async code is not accepted", _RESUMED, "await outside, and pass the values as arguments.")
 YIELD = Refusal("a generator function is not accepted", _RESUMED, "build a list with append, and return it.")
 SET = Refusal(
@@ -81,7 +79,7 @@ _ACCEPTED: tuple[type[ast.AST], ...] = (
     # statements
     ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Delete, ast.Match, ast.match_case, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
-    ast.alias,
+    ast.alias, ast.Raise, ast.Try, ast.ExceptHandler, ast.With, ast.withitem,
     # expressions
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.Compare,
     ast.Call, ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.NamedExpr, ast.List, ast.Tuple,
@@ -101,12 +99,7 @@ SUBSET: dict[type[ast.AST], Rule] = {
     ast.FunctionDef: _undecorated,
     ast.GeneratorExp: _in_call,
     ast.comprehension: _synchronous,
-    ast.With: WITH,
-    ast.withitem: WITH,
-    ast.Try: TRY,
-    ast.TryStar: TRY,
-    ast.ExceptHandler: TRY,
-    ast.Raise: Refusal("raise is not accepted", _NO_JUMPS, "use assert for a check, or check the arguments before the call."),
+    ast.TryStar: TRY_STAR,
     ast.Yield: YIELD,
     ast.YieldFrom: YIELD,
     ast.Await: ASYNC,

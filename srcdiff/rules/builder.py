@@ -16,7 +16,21 @@ from srcdiff.rules.inference import infer, is_basic_index
 from srcdiff.rules.registry import rule_for
 
 _VERSIONS = frozenset(
-    ["copy", "index_add", "index_set", "scatter_add", "append", "pop", "insert", "assert", "effect", "unpack", "format"]
+    [
+        "copy",
+        "index_add",
+        "index_set",
+        "scatter_add",
+        "append",
+        "pop",
+        "insert",
+        "assert",
+        "raise",
+        "caught",
+        "effect",
+        "unpack",
+        "format",
+    ]
 )
 
 Key = tuple[Op, tuple[Operand, ...], tuple[tuple[str, Operand], ...]]
@@ -32,6 +46,7 @@ class Builder:
         self.made: dict[Var, Apply] = {} if parent is None else parent.made
         self.transposed: dict[Var, Atom] = {} if parent is None else parent.transposed
         self.origin: Origin | None = None if parent is None else parent.origin
+        self.watch: Callable[[Apply], None] | None = None if parent is None else parent.watch  # told of each statement
         # While a function is lowered: what an array that was written to holds now (`Lowering.current`), and the arrays that
         # two expressions of the user's gave, which are two objects where one of them is written to.
         self.current: Callable[[Var], Operand] | None = None if parent is None else parent.current
@@ -103,6 +118,8 @@ class Builder:
         targets = tuple(Var(hints[i] if hints else hint or _hint(op, args), k) for i, k in enumerate(kinds))
         stmt = Apply(targets, op, args, kwargs, self.origin)
         self.stmts.append(stmt)
+        if self.watch is not None:
+            self.watch(stmt)
         for target in targets:
             self.made[target] = stmt
         if op is ops.TRANSPOSE:

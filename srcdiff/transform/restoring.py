@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, is_scalar
-from srcdiff.ir.nodes import Apply, Block, Branch, If, Loop, Operand, Stmt, Var
+from srcdiff.ir.nodes import Apply, Block, Branch, Caught, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, item_kind, kind_of
@@ -99,7 +99,7 @@ class Objects:
                 elif root is not first:
                     self.parent[root] = first
 
-    def _block(self, stmts: Sequence[Stmt], depth: int) -> None:
+    def _block(self, stmts: Sequence[Stmt], depth: int, in_try: bool = False) -> None:
         for stmt in stmts:
             match stmt:
                 case Apply(targets, _, args):
@@ -107,24 +107,25 @@ class Objects:
                         self.made[target], self.depth[target] = stmt, depth
                     if is_write(stmt):
                         self._unite((args[0], targets[0]))
+                    if is_write(stmt) and not in_try:  # of a body that has failed nobody knows how far it came
                         region = item_kind(kind_of(args[0]), args[1])
                         self.writes.append((targets[0], depth + (getattr(region, "ndim", 0) or 0)))
-                case If(_, then, orelse, results):
+                case If(_, then, orelse, results, _, around):
                     for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end)):
                         self._unite((result, *values))
-                    self._block(then.stmts, depth)
-                    self._block(orelse.stmts, depth)
+                    self._block(then.stmts, depth, in_try or isinstance(around, Caught))
+                    self._block(orelse.stmts, depth, in_try)
                 case Loop():
                     rows = [stmt.inits, *(operands_of(end) for end in ends_of(stmt.body))]
                     for param, result, *values in zip(stmt.params, stmt.results, *rows):
                         self._unite((param, result, *values))
-                    self._tree(stmt.body, depth + 1)
+                    self._tree(stmt.body, depth + 1, in_try)
 
-    def _tree(self, block: Block, depth: int) -> None:
-        self._block(block.stmts, depth)
+    def _tree(self, block: Block, depth: int, in_try: bool = False) -> None:
+        self._block(block.stmts, depth, in_try)
         if isinstance(block.end, Branch):
             for inner in blocks_of(block.end):
-                self._tree(inner, depth)
+                self._tree(inner, depth, in_try)
 
 
 @dataclass

@@ -26,10 +26,12 @@ from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
     Block,
+    Caught,
     Const,
     If,
     ListDisplay,
     Loop,
+    Managed,
     Operand,
     Origin,
     Ref,
@@ -359,19 +361,44 @@ class Reverser:
                 self.give(table, arm.end.values[i], bar, inner)
             forward = self.block(arm.stmts, table, inner)
             arms.append((inner, table, forward))
-        joined = join_tables(stmt.cond, arms, adjoints, b)
-        then, orelse = stmt.then, stmt.orelse
-        new = If(stmt.cond, Block(tuple(arms[0][2]), then.end), Block(tuple(arms[1][2]), orelse.end), stmt.results, stmt.origin)
+        new = replace(stmt, then=Block(tuple(arms[0][2]), stmt.then.end), orelse=Block(tuple(arms[1][2]), stmt.orelse.end))
+        cond = _told(new) if isinstance(stmt.around, Caught) else stmt.cond
+        joined = join_tables(cond, arms[:1] if isinstance(stmt.around, Managed) else arms, adjoints, b)
         if joined is None:
             return new
+        if isinstance(stmt.around, Caught) and cond not in new.results:
+            new = _telling(new, cond)
         new, joined = export(new, joined, self.given)
-        b.add(joined)
+        if isinstance(stmt.around, Managed) and not stmt.around.is_mirrored:
+            for step in joined.then.stmts:
+                b.add(step)
+            for result, value in zip(joined.results, _yielded(joined.then)):
+                b.add(Apply((result,), ops.COPY, (value,), (), b.origin))
+        else:
+            b.add(replace(joined, around=stmt.around) if isinstance(stmt.around, Managed) else joined)
         return new
+
+
+def _told(stmt: If) -> Var:
+    """What tells whether the body of a try statement came to its end: a result of it, or a new one."""
+    for result, ended, failed in zip(stmt.results, _yielded(stmt.then), _yielded(stmt.orelse)):
+        if (ended, failed) == (Const(True), Const(False)):
+            return result
+    return Var("succeeded", Number("bool"))
+
+
+def _telling(stmt: If, succeeded: Any) -> If:
+    """A try statement that tells whether its body came to its end."""
+    arms = [
+        Block(arm.stmts, Yield((*_yielded(arm), Const(is_body)))) for arm, is_body in ((stmt.then, True), (stmt.orelse, False))
+    ]
+    return replace(stmt, then=arms[0], orelse=arms[1], results=(*stmt.results, succeeded))
 
 
 def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adjoints: Adjoints, b: Builder) -> If | None:
     """The If of the reverse sweep, whose results are the adjoints that an arm has changed."""
     inside = {v for _, _, forward in arms for s in forward for v in bound_by(s)}
+    made = {v for inner, _, _ in arms for s in inner.stmts for v in bound_by(s)}
     keys: dict[Any, None] = {}
     versions = [v for v in dict.fromkeys(v for _, table, _ in arms for v in table.arrays) if v not in inside]
     for _, table, _ in arms:
@@ -389,9 +416,11 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
             v is None for v in values
         ):
             continue
-        if all(v is not None and _is_same_atom(v.atom, values[0].atom) and v.dims == values[0].dims for v in values):  # type: ignore[union-attr]
-            changed.append((key, values[0]))  # type: ignore[arg-type]
-            continue
+        first = values[0]
+        if first is not None and first.atom not in made:
+            if all(v is not None and _is_same_atom(v.atom, first.atom) and v.dims == first.dims for v in values):
+                changed.append((key, first))
+                continue
         parts = []
         kind = owner.kind if isinstance(key, Var) else owner.kind.items[key[1]]
         for value, (inner, _, _) in zip(values, arms):
@@ -400,14 +429,14 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
             parts.append(as_float(full(value, of), inner).atom)
         result = Var(f"{owner.hint}_bar", kind_of(parts[0]) if isinstance(kind, ListOf) else _bar_kind(kind))
         results.append(result)
-        yields[0].append(parts[0])
-        yields[1].append(parts[1])
+        for values_of_arm, part in zip(yields, parts):
+            values_of_arm.append(part)
         changed.append((key, Staged(b, result)))
     for version in versions:
         held = [table.arrays.get(version) for _, table, _ in arms]
-        if held[0] is None or held[1] is None:
+        if held[0] is None or any(of_arm is None for of_arm in held):
             continue
-        if held[0] is held[1]:
+        if len(held) == 2 and held[0] is held[1]:
             adjoints.put_array(version, held[0])
             continue
         result = Var(version.hint, version.kind, version.is_users)
@@ -420,6 +449,8 @@ def join_tables(cond: Any, arms: list[tuple[Builder, Adjoints, list[Stmt]]], adj
     if not results:
         return None
     blocks = [Block(tuple(inner.stmts), Yield(tuple(y))) for (inner, _, _), y in zip(arms, yields)]
+    if len(arms) == 1:
+        blocks.append(Block((), Yield((Const(UNBOUND),) * len(results))))
     return If(cond, blocks[0], blocks[1], tuple(results), b.origin)
 
 

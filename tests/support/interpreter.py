@@ -12,6 +12,7 @@ from srcdiff.ir.nodes import (
     Apply,
     Block,
     Branch,
+    Caught,
     Const,
     DictDisplay,
     Exit,
@@ -77,6 +78,14 @@ class _Run:
             match stmt:
                 case Apply():
                     self.apply(stmt)
+                case If(_, then, orelse, results, _, Caught(errors)):
+                    before = dict(self.env)
+                    try:
+                        _, values = self.body(then)
+                    except tuple(error.value for error in errors):
+                        self.env = before
+                        _, values = self.body(orelse)
+                    self.bind(results, values)
                 case If(cond, then, orelse, results):
                     _, values = self.body(then if self.value(cond) else orelse)
                     self.bind(results, values)
