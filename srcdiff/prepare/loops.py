@@ -1110,6 +1110,8 @@ def _finish(
     low.builder.add(
         Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node))
     )
+    for ref in [ref for ref in low.store if isinstance(ref, Var) and ref.serial >= mark]:
+        del low.store[ref]  # an array of a trip's own
     for slot, part in zip(used, parts):
         _bind_after(low, slot, part.skeleton, [c.result for c in part.cells], attempt)
         for param, result in zip(slot.params, (c.result for c in part.cells)):
@@ -1214,13 +1216,20 @@ def _is_bound(value: Value) -> bool:
     return not (isinstance(value, Const) and value.value is UNBOUND)
 
 
+def _why_lost(slot: Slot, attempt: Attempt) -> str:
+    return attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop")
+
+
 def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: list[Any], attempt: Attempt) -> None:
     if isinstance(slot.key, Var) and not parts:
-        low.store[slot.key] = Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` is changed in a loop in a way not tracked"))
+        low.store[slot.key] = Poison(_why_lost(slot, attempt))
         return
     if isinstance(slot.key, Var):
         low.store[slot.key] = parts[0]
         low.versions[parts[0]] = slot.key
+        return
+    if isinstance(slot.key, (ListRef, DictRef)) and skeleton is None:
+        low.store[slot.key] = (Poison(_why_lost(slot, attempt)),)
         return
     if isinstance(slot.key, (ListRef, DictRef)):
         assert skeleton is not None
@@ -1234,7 +1243,7 @@ def _bind_after(low: Lowering, slot: Slot, skeleton: Skeleton | None, parts: lis
         _bind(
             low,
             slot.key,
-            Poison(attempt.poisoned.get(slot.key, f"`{slot.hint}` has another structure on each path out of the loop")),
+            Poison(_why_lost(slot, attempt)),
         )
     else:
         _bind(low, slot.key, rebuild(skeleton, parts, low.new_list, low.new_dict, low.new_object))

@@ -592,7 +592,8 @@ def join_arms(
         else:
             store[ref] = _join_state(joiner, ref, a, b)
     low.frame.vars = names
-    low.store = {**store, **{r: s for r, s in low.store.items() if r not in store}}
+    gone = joiner.inside[0] | joiner.inside[1]
+    low.store = {**store, **{r: s for r, s in low.store.items() if r not in store and r not in gone}}
     _add_if(low, joiner, cond, origin, around)
     return value
 

@@ -39,6 +39,7 @@ np.linalg.slogdet({a} @ {a}.T + 2 * np.eye(len({a})))[1] | np.median({a}) | np.p
 math.pi * {s} | np.pi - {s} | round({s}, 2) * {t} | max(u * {s} for u in {a}.ravel()) | np.dot({a}.ravel(), {a}.ravel())
 np.argmax({a}) * {s} | {a}.max() - {a}.min() | bool({s} > {t}) * {s} | np.float64({s}) * {t} | {a}.ravel()[np.argmax({a})]
 (not {s} > {t}) + {s} | norm_squared({a}) | Point({s}, {t}).ratio() | State(u={s}, v={t}).energy() | -{s} ** 2 | {s} ** -1
+folded({a}) | power({s}, 3)
 """
 
 ARRAYS = """
@@ -83,7 +84,7 @@ np.array([np.sum({a}[i:]) for i in range(len({a}))]) | np.where({a} > 0, {s}, {b
 np.sqrt({a} ** 2 + {s} ** 2 + 0.1) | {a} / np.sum({a} ** 2, axis=-1, keepdims=True) | {a} - {a}.mean(axis=0)
 np.maximum({a}, {a}.T) | {a} * {s} + {b} * {t} | {a} / (1 + {s} ** 2) | ({a} > {s}) * {b} | {a}.astype(float) * {s}
 {a}.clip(-0.6, 0.7) | {a} ** 2 @ {b} | {a}.swapaxes(0, 1) | np.rot90({a}) | np.kron({a}, {b}) | np.convolve({a}, {b})
-np.trapezoid({a}, axis=0) | [1.0, 2.0, 0.5] * {a}
+np.trapezoid({a}, axis=0) | [1.0, 2.0, 0.5] * {a} | shift({a}.copy(), {s})
 """
 
 CONDITIONS = """
@@ -119,6 +120,34 @@ CONTAINERS = [
     "({0}, {1})", "[{0}, {1}]", "{{'m': {0}, 'v': {1}}}", "Point({0}, {1})", "State({0}, v={1})", "dict(m={0}, v={1})",
     "Point(b={0}, a={1})", "({0}, ({1}, {0}))", "[({0}, {1})]",
 ]  # fmt: skip
+
+WRITES = """
+{a}[0] = {s} | {a}[-1] += {s} | {a}[0] *= {s} | {a}[1:] = {s} | {a}[1:] += {a}[:-1] | {a}[:-1] -= {a}[1:] * 0.5 | {a}[:] = {x}
+{a}[::2] = {s} | {a}[::-1] *= {s} | {a}[:, 0] = {s} | {a}[..., -1] *= {s} | {a}[{a} > 0] = {s} | {a}[{a} > 0.2] *= {s}
+{a}[[0, 0]] += {s} | {a}[[0, -1]] = {s} | {a}[[0, -1]] = {a}[[-1, 0]] | {a}[np.argsort({a})] = {a} * {s} | {a} += {x}
+{a} -= {s} | {a} *= {t} | {a} /= 1.0 + {s} ** 2 | {a}[0], {a}[-1] = {a}[-1], {a}[0] * {s} | {a}[0] = {a}[-1] | {a}[1] = {b}[0]
+np.fill_diagonal({a}, {s}) | {a}.fill({s}) | np.add.at({a}, [0, 0], {s}) | np.copyto({a}, {x}) | {a}.sort() | damp({a})
+shift({a}, {s}) | {a}.T[0] = {s} | {a}.ravel()[0] = {s} | {a}[0][...] = {s} | {a}[1:][0] = {s} | {a}[0, 0] += {a}[-1, -1]
+np.multiply({a}, {s}, out={a}) | np.put({a}, [0], {s}) | {a}[np.array([0, 0])] = {s} | {a}[...] += {b} | {a}[:, ::-1] = {a}
+"""
+
+VIEWS = """
+{a} | {a}[0] | {a}[-1] | {a}[1:] | {a}[:-1] | {a}[::-1] | {a}[:, 0] | {a}[..., 0] | {a}.T | {a}.reshape(-1)
+{a}.ravel() | {a}[None] | {a}[1:][::-1] | {a}[0:2] | {a}[0][0:1] | {a}.swapaxes(0, -1) | {a}[:, :1]
+{a}[...] | np.asarray({a}) | {a}.T[0] | {a}.squeeze()
+"""
+
+BUFFERS = """
+{a}.copy() | {a} * 1.0 | np.zeros_like({a}) | np.zeros(3) | np.zeros((2, 3)) | np.ones({a}.shape)
+np.full((3,), {s}) | np.array({a}) | np.stack([{a}, {a}]) | np.array([{s}, 0.0, {t}]) | np.tile({a}, 2)
+"""
+
+ITEM_WRITES = ["{0} = {1}", "{0} = {0} * 0.5 + {1}", "{0} += {1}"]
+LIST_WRITES = [
+    "{0}.append({1})", "{0}.insert(0, {1})", "{0}.extend([{1}, {1}])", "{0} += [{1}]", "{0}[0] = {1}", "{0}.reverse()",
+    "{0}[1:] = [{1}]", "{0}.pop()", "del {0}[-1]", "{0} = {0} + [{1}]", "{0} = {0} * 2",
+]  # fmt: skip
+DICT_WRITES = ["{0}['new'] = {1}", "{0}.update(new={1})", "{0}.setdefault('new', {1})", "{0} = {{**{0}, 'more': {1}}}"]
 
 HELPERS = """\
 from __future__ import annotations
@@ -222,6 +251,30 @@ def softmax(a):
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
+def damp(a):
+    a *= 0.9
+    a[0] = a[-1] * 0.5
+
+
+def shift(a, by):
+    for i in range(len(a) - 1):
+        a[i] = a[i + 1] + by
+    return a
+
+
+def power(x, n):
+    if n == 0:
+        return np.ones_like(x)
+    return x * power(x, n - 1)
+
+
+def folded(a):
+    if len(a) < 2:
+        return np.sum(a)
+    half = len(a) // 2
+    return np.tanh(folded(a[:half])) + 0.5 * folded(a[half:])
+
+
 def smoothed(a):
     out = []
     last = a[0]
@@ -239,3 +292,4 @@ def _split(text: str) -> list[str]:
 
 
 ANY_EXPRESSIONS, SCALAR_EXPRESSIONS, ARRAY_EXPRESSIONS, CONDITION_EXPRESSIONS = map(_split, (ANY, SCALARS, ARRAYS, CONDITIONS))
+ARRAY_WRITES, VIEW_EXPRESSIONS, BUFFER_EXPRESSIONS = map(_split, (WRITES, VIEWS, BUFFERS))

@@ -162,6 +162,34 @@ def f(x, d, params):
             d = x[[0]].ravel()
     return np.sum(d)
 """)
+found("an array of a trip's own is written to in a branch", f"({SQUARE}, False)")("""
+def f(s, b):
+    if np.any(s):
+        for _ in range(2):
+            for out in s:
+                r = s[[0, 1, 0]]
+                r[1] = out
+    return np.sum(s)
+""")
+found("an array of an inner branch is written to", "(np.array(-1.436), 1.0)")("""
+def f(s, y):
+    if y < 0:
+        pass
+    elif s < 0:
+        for first in (s, s):
+            g = np.ones(3)
+            g[1] += first
+    return s * y
+""")
+found("a row that is scaled in a loop after another one", f"({SQUARE},)")("""
+def f(c):
+    y = c
+    for _ in range(3):
+        y = y
+    for row in y:
+        row *= 0.5
+    return np.sum(y)
+""")
 found("a number on one path, an array on the other", f"({ROW}, 0.4, 1)", (0, 1))("""
 def f(x, c, n):
     w = c if n > 0 else np.broadcast_to(c, x.shape)

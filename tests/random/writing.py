@@ -7,6 +7,7 @@ In a branch or a loop a name that existed before keeps its kind.
 
 from __future__ import annotations
 
+import copy
 import random
 import warnings
 
@@ -38,6 +39,7 @@ class Writer(Sampler):
         self.lines: list[str] = []
         self.indent = 1
         self.in_loop = False
+        self.has_writes = rng.random() < 0.6
         self.outer: set[str] = set()  # names of the function around a nested one, which may only be read
         names = NAMES.split()
         self.fresh = iter([*rng.sample(names, len(names)), *(f"v{n}" for n in range(200))])
@@ -84,6 +86,8 @@ class Writer(Sampler):
             self.new: 8, self.renew: 5, self.augment: 2, self.unpack: 2, self.comprehension: 2,
             self.container: 1, self.function: 1, self.early_return: 1,
         }  # fmt: skip
+        if self.has_writes:
+            weights |= {self.write: 6, self.view: 3, self.buffer: 2, self.fill: 2, self.write_item: 2, self.change: 1}
         if self.indent < 4:
             weights |= {
                 self.branch: 3,
@@ -129,13 +133,90 @@ class Writer(Sampler):
 
     def augment(self) -> None:
         """On a number, or now and then on an array, which srcdiff may refuse."""
-        name = self.rng.choice([n for n in self.own() if not isinstance(self.env[n], np.ndarray) or self.rng.random() < 0.02])
+        name = self.rng.choice([n for n in self.own() if self.has_writes or not isinstance(self.env[n], np.ndarray)])
         operator, operand = self.rng.choice("++-**/"), self.operand("scalar", 0)
         value = self.evaluated(f"{name} {operator} ({operand})")
         if not is_reasonable(value) or kind(value) != kind(self.env[name]):
             raise Impossible
         self.emit(f"{name} {operator}= {operand}")
         self.env[name] = value
+
+    def run(self, line: str) -> None:
+        """Write a statement that changes something, and change the samples."""
+        exec(line, self.scope())
+        self.emit(line)
+
+    def write(self) -> None:
+        """Into an array: a name's, a view's, or one that a container holds."""
+        line = self.filled(self.rng.choice(texts.ARRAY_WRITES), 0)
+        target = next(n for n in self.names("array") if line.startswith(n) or f"({n}" in line)
+        if not is_float(self.env[target]):
+            raise Impossible
+        trial = {**self.scope(), **{n: copy.deepcopy(v) for n, v in {**self.containers, **self.env}.items() if n.isidentifier()}}
+        exec(line, trial)
+        values = [v for v in trial.values() if isinstance(v, np.ndarray) and is_float(v) and v.size]
+        if not all(is_reasonable(v) for v in values):
+            raise Impossible
+        self.run(line)
+
+    def view(self) -> None:
+        self.assign(next(self.fresh), self.array_of(texts.VIEW_EXPRESSIONS))
+
+    def buffer(self) -> None:
+        self.assign(next(self.fresh), self.array_of(texts.BUFFER_EXPRESSIONS))
+
+    def array_of(self, templates: list[str]) -> str:
+        text = self.filled(self.rng.choice(templates), -1)
+        if not is_reasonable(self.evaluated(text)) or np.ndim(self.evaluated(text)) == 0:
+            raise Impossible
+        return text
+
+    def fill(self) -> None:
+        """An array that a loop fills, item by item."""
+        rng = self.rng
+        name, source = next(self.fresh), rng.choice(self.names("array"))
+        saved = dict(self.env)
+        self.assign(name, rng.choice([f"np.zeros(len({source}))", f"np.zeros_like({source})", f"np.ones({source}.shape)"]))
+        if not is_float(self.env[name]):
+            raise Impossible
+        buffer = self.env[name]
+        self.emit(f"for i in range({rng.choice(['', '1, '])}len({source})):")
+        self.env |= {f"{source}[i]": self.env[source][0], f"{name}[i - 1]": buffer[-1], "i": 0}
+        item = self.expression(like=buffer[0])
+        self.indent += 1
+        if rng.random() < 0.3:
+            self.emit(f"if {self.condition()}:")
+            self.emit("    continue")
+        self.emit(rng.choice(texts.ITEM_WRITES).format(f"{name}[i]", item))
+        self.indent -= 1
+        buffer[...] = self.evaluated(item)
+        self.env = {**saved, name: buffer}
+
+    def write_item(self) -> None:
+        """Another value of its kind into a place of a container."""
+        places = [n for n, v in self.env.items() if n.endswith("]") and n.split("[")[0] in self.containers and is_float(v)]
+        place = self.rng.choice([n for n in places if not self.is_fixed(n)])
+        item = self.expression(like=self.env[place])
+        self.env[place] = self.evaluated(item)
+        self.emit(f"{place} = {item}")
+
+    def is_fixed(self, place: str) -> bool:
+        holder = place[: place.rindex("[")]
+        return "." in place or not isinstance(self.containers.get(holder), (list, dict))
+
+    def change(self) -> None:
+        """A list or dict gets more items or fewer: only in straight-line code, where its structure is known."""
+        if self.indent > 1:
+            raise Impossible
+        name = self.rng.choice([n for n, v in self.containers.items() if isinstance(v, (list, dict)) and n.isidentifier()])
+        value = self.containers[name]
+        kinds = texts.LIST_WRITES if isinstance(value, list) else texts.DICT_WRITES
+        line = self.rng.choice(kinds).format(name, self.expression())
+        scope = self.scope()
+        exec(line, scope)
+        self.emit(line)
+        self.env = {n: v for n, v in self.env.items() if not n.startswith(f"{name}[")}
+        self.bind(name, scope[name])
 
     def unpack(self) -> None:
         rng = self.rng
