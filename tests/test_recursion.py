@@ -373,6 +373,227 @@ def layers_one_less(layers, x):
     return layers_one_less(layers[1:], np.tanh(layers[0] @ x))
 
 
+# ---------------------------------------------------------------- lists, names and arrays that change
+
+
+def walked(x, n, found):
+    if n == 0:
+        return
+    found.append(x**n)
+    walked(x, n - 1, found)
+
+
+@at(0.5, 3)
+def list_appended_along(x, n):
+    found = [x]
+    walked(x, n, found)
+    return sum(found) * found[0]
+
+
+def longer(x, n, found):
+    return found if n == 0 else longer(x * x, n - 1, found + [x])  # noqa: RUF005
+
+
+@at(0.5, 3)
+def list_longer_along(x, n):
+    return sum(longer(x, n, []))
+
+
+def listed(x, n):
+    if n == 0:
+        return [x]
+    return listed(x * 0.5, n - 1) + [x * x]
+
+
+@at(0.5, 3)
+def list_returned(x, n):
+    return sum(listed(x, n)) * x
+
+
+@at(0.5, 2)
+def list_of_the_function_around(x, n):
+    out = []
+
+    def visit(y, m):
+        out.append(y)
+        if m > 0:
+            visit(y * x, m - 1)
+            visit(y + x, m - 1)
+
+    visit(x, n)
+    return sum(out)
+
+
+@at(0.5, 3)
+def nonlocal_name(x, n):
+    total = 0.0
+
+    def visit(y, m):
+        nonlocal total
+        total += y * y
+        if m > 0:
+            visit(y * x, m - 1)
+
+    visit(x, n)
+    return total
+
+
+@at(X, 3)
+def array_written_along(x, n):
+    y = x.copy()
+    filled(y, n)
+    return np.sum(y * y)
+
+
+def filled(y, n):
+    if n > 0:
+        y[n - 1] = y[n - 1] * y[n]
+        filled(y, n - 1)
+
+
+@at(X)
+def views_written_along(x):
+    y = x * 1.0
+    halved(y)
+    return y[0] * y[1] + np.sum(y * y)
+
+
+def halved(y):
+    n = len(y)
+    if n > 1:
+        y[0] = y[0] * y[n - 1]
+        halved(y[: n // 2])
+        halved(y[n // 2 :])
+
+
+@at(X)
+def result_written_to(x):
+    y = doubled(x, 2)
+    y[0] = y[1] * 2
+    return np.sum(y * y * x)
+
+
+def doubled(x, n):
+    return x * 2 if n == 0 else doubled(x, n - 1) * x
+
+
+def test_result_that_may_be_the_argument_is_not_written_to():
+    def same(x, n):
+        return x if n == 0 else same(x, n - 1)
+
+    def loss(x):
+        y = same(x, 2)
+        y[0] = 3.0
+        return np.sum(y * x)
+
+    with pytest.raises(SrcdiffError, match="may share memory"):
+        grad(loss)(X)
+
+
+# ---------------------------------------------------------------- as people write them
+
+
+@at(np.arange(1.0, 9.0))
+def fourier_like(x):
+    def transform(x):
+        if len(x) == 1:
+            return x
+        even, odd = transform(x[::2]), transform(x[1::2])
+        return np.concatenate([even + 0.3 * odd, even - 0.2 * odd])
+
+    y = transform(x)
+    return np.sum(y * y)
+
+
+@at(0.5, 0.0, 2.0)
+def adaptive_simpson(x, a, b):
+    def f(t):
+        return math.exp(-x * t * t)
+
+    def simpson(a, b):
+        return (b - a) / 6 * (f(a) + 4 * f((a + b) / 2) + f(b))
+
+    def adapt(a, b, whole, depth):
+        m = (a + b) / 2
+        left, right = simpson(a, m), simpson(m, b)
+        if depth == 0 or abs(left + right - whole) < 1e-4:
+            return left + right
+        return adapt(a, m, left, depth - 1) + adapt(m, b, right, depth - 1)
+
+    return adapt(a, b, simpson(a, b), 6)
+
+
+@at(W)
+def determinant(A):
+    n = len(A)
+    if n == 1:
+        return A[0, 0]
+    total = 0.0
+    for j in range(n):
+        total += (-1) ** j * A[0, j] * determinant(np.delete(A[1:], j, axis=1))
+    return total
+
+
+@at(X, 0.7, argnums=(0, 1))
+def horner(c, x):
+    return c[0] if len(c) == 1 else c[0] + x * horner(c[1:], x)
+
+
+@at(0.5)
+def hanoi_like(x):
+    def moved(x, n, a, b, c):
+        return x * a if n == 0 else moved(x, n - 1, a, c, b) * b + moved(x * c, n - 1, c, b, a)
+
+    return moved(x, 3, 1.0, 2.0, 3.0)
+
+
+def merge_sorted(x):
+    if len(x) <= 1:
+        return x
+    a, b = merge_sorted(x[: len(x) // 2]), merge_sorted(x[len(x) // 2 :])
+    out = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i] < b[j]:
+            out.append(a[i])
+            i += 1
+        else:
+            out.append(b[j])
+            j += 1
+    while i < len(a):
+        out.append(a[i])
+        i += 1
+    while j < len(b):
+        out.append(b[j])
+        j += 1
+    return np.array(out)
+
+
+@at(X[::-1] + np.arange(5.0))
+def sorted_by_merging(x):
+    return np.sum(merge_sorted(x) * np.arange(5.0))
+
+
+class Node:
+    def __init__(self, value, left, right):
+        self.value, self.left, self.right = value, left, right
+
+
+def grown(x, n):
+    return None if n == 0 else Node(x, grown(x * 0.5, n - 1), grown(x + 0.1, n - 1))
+
+
+def summed(node):
+    if node is None:
+        return 0.0
+    return node.value**2 + summed(node.left) + summed(node.right)
+
+
+@at(0.5)
+def tree_of_objects(x):
+    return summed(grown(x, 3))
+
+
 def test_each_is_emitted_once():
     gradient = grad(power_and_more)
     gradient(1.3, 11)

@@ -105,7 +105,7 @@ def _sharing_of_call(stmt: Apply) -> Sharing:
         if fn in _SHALLOW:
             return Sharing.UNKNOWN if _kind_of(stmt.args[0] if stmt.args else None) == Unknown() else Sharing.SHALLOW
         return Sharing.FRESH if fn in _NUMBERS else Sharing.UNKNOWN
-    if getattr(math, name, None) is fn:
+    if fn is not None and getattr(math, name, None) is fn:
         return Sharing.NONE
     if isinstance(fn, np.ufunc):
         return Sharing.FRESH

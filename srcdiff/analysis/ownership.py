@@ -14,7 +14,7 @@ in place returns counts as made anew too: it is only done in place where no othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from srcdiff.analysis.memory import Sharing, is_immutable, keeps_arguments, sharing_of
 from srcdiff.errors import InternalError
@@ -244,8 +244,16 @@ class Ownership:
                 held = self.of(args[0]).held
                 self.bind(rest, Memory(self.site(rest), held))
                 self.bind(item, Memory(held, held))
+            case "call" if op.procedure is not None:
+                self.called(stmt)
             case _:
                 self.shared(stmt, sharing_of(stmt))
+
+    def called(self, stmt: Apply) -> None:
+        """The results of a procedure: those that are known to be fresh, and others that may be anything."""
+        fresh = stmt.op.pattern or (False,) * len(stmt.targets)
+        for target, is_fresh in zip(stmt.targets, fresh):
+            self.shared(replace(stmt, targets=(target,)), Sharing.FRESH if is_fresh else Sharing.UNKNOWN)
 
     def shared(self, stmt: Apply, sharing: Sharing) -> None:
         args = operands_of(stmt)

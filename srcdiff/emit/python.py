@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from srcdiff.analysis.freshness import fresh_results, with_fresh
 from srcdiff.analysis.liveness import liveness
 from srcdiff.emit.expressions import Expressions, constant, name
 from srcdiff.emit.layout import lay_out
@@ -77,10 +78,12 @@ def emit(
     called = dict(procedures or {})
     names = procedure_names((function, *called.values()), called, scope)
     scope = replace(scope, reserved=scope.reserved | frozenset(names.values()))
+    fresh = fresh_results(called)
+    function = with_fresh(function, fresh)
     bindings: dict[str, object] = {}
     sources, origins = [], []
     for p, procedure in called.items():
-        text, lines = _emitted(replace(procedure, name=names[p]), scope, names, bindings, comments)
+        text, lines = _emitted(replace(with_fresh(procedure, fresh), name=names[p]), scope, names, bindings, comments)
         sources.append(text)
         origins += lines
     text, lines = _emitted(function, scope, names, bindings, comments)

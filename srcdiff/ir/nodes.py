@@ -141,7 +141,8 @@ class Procedure:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A primitive and how it prints. A call of a procedure is a call or an effect, with as many targets as it has results.
+    """A primitive and how it prints. A call of a procedure is a call or an effect, with as many targets as it has results
+    (pattern: which of them are fresh, where that is known).
 
     style       args                              prints
     binary      a, b                              a + b            (text is the operator; also @, <, ==, is, in, and/or)

@@ -13,14 +13,14 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted
-from srcdiff.ir.kinds import Number, join
-from srcdiff.ir.nodes import Apply, Atom, Block, Const, Function, Parameter, Procedure, Ref, Return, Stmt, Var
-from srcdiff.ir.ops import procedure_op
+from srcdiff.ir.kinds import Kind, ListOf, Number, join, map_lengths, opaque
+from srcdiff.ir.nodes import Apply, Atom, Block, Const, Function, ListDisplay, Parameter, Procedure, Ref, Return, Stmt, Var
+from srcdiff.ir.ops import DISPLAY, procedure_op
 from srcdiff.ir.walk import free_vars, map_applies, statements_of, substitute_block, variables_in
 from srcdiff.prepare import arrays, cells
 from srcdiff.prepare.specialisations import (
@@ -33,6 +33,8 @@ from srcdiff.prepare.specialisations import (
     Specialisation,
     Widened,
     arguments_of,
+    grown,
+    joined_kind,
     lengths_of,
     matched,
     outward,
@@ -47,6 +49,7 @@ from srcdiff.prepare.values import (
     ListRef,
     ObjectRef,
     Poison,
+    Record,
     Skeleton,
     flatten,
     is_atom,
@@ -100,9 +103,13 @@ def active_arguments(low: Lowering, callee: Callee, bound: dict[str, Value], nod
         if known.inlined > MOST_UNROLLED:
             raise known.unrolled[callee.node]
         return None
-    arguments = arguments_of(tuple(bound.values()), low.store)
-    if any(other.arguments is not None and other.arguments.key == arguments.key for other in active):
-        raise Recursion(callee.node)
+    arguments = arguments_of((*bound.values(), *Around(low, callee).refs), low.store)
+    earlier = [frame.arguments for frame in active if frame.arguments is not None]
+    if any(other.key == arguments.key for other in earlier):
+        raise Recursion(callee.node, {})
+    longer = [lists for other in earlier if (lists := grown(other, arguments, low.store)) is not None]
+    if len(longer) > 1:
+        raise Recursion(callee.node, longer[-1])
     if len(active) > MOST_GROWN and len(arguments.leaves) > len(next(a for f in active if (a := f.arguments)).leaves):
         raise too_deep(low, callee.name, node)
     return arguments
@@ -123,12 +130,13 @@ def too_deep(low: Lowering, name: str, node: ast.AST) -> SrcdiffError:
 
 def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) -> Value:
     """The value of a call of a procedure."""
-    handles = arguments_of(tuple(bound.values()), low.store)
+    around = Around(low, callee)
+    values = (*bound.values(), *around.refs)
+    _open_lists(low, low.procedures.recursive[callee.node], arguments_of(values, low.store))
+    handles = arguments_of(values, low.store)
     given = replace(handles, leaves=tuple(low.atom(a) for a in handles.leaves))
     known = low.procedures
-    around = environment(low, callee.node, callee.outer)
-    objects = tuple(_attributes_set(low, (*bound.values(), *_values_around(low, callee.node, callee.outer))))
-    key = (callee.node, around, objects, given.key)
+    key = (callee.node, around.key, tuple(_attributes_set(low, (*bound.values(), *around.values))), given.key)
     made = None
     for candidate in known.found.get(key, ()):
         if matched(candidate.slots, given.leaves) is not None:
@@ -141,10 +149,28 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
             candidate.slots = slots
             raise Widened(candidate)
     if made is None:
-        made = Specialisation(Procedure(_spoken(callee.name)), callee.name, given.skeleton, slots_for(given.leaves))
+        if sum(open_.is_open and open_.fn is callee.node for _, open_ in known.made) > MOST_GROWN:
+            raise too_deep(low, callee.name, node)
+        made = Specialisation(callee.node, Procedure(_spoken(callee.name)), callee.name, given.skeleton, slots_for(given.leaves))
         known.add(key, made)
         _settle(low, callee, made, bound, given, node)
-    return _called(low, made, given, handles.leaves, tuple(_arrays_around(low, around)), node)
+    return _called(low, made, given, handles.leaves, tuple(around.arrays), node)
+
+
+def _open_lists(low: Lowering, lists: dict[int, Kind], given: Arguments) -> None:
+    """Of lists that grow from call to call, the run decides the length."""
+    for place, kind in lists.items():
+        ref, size = given.refs[place], given.sizes[place]
+        if size is None:
+            continue
+        items = low.store[ref]
+        low.hand_over(items, low.store)
+        display = ListDisplay(tuple(low.operand(item) for item in items))
+        empty = ListOf(map_lengths(kind, lambda _: opaque()), 0)
+        of = empty if not items else ListOf(joined_kind([kind_of(item) for item in items]) or kind, size)
+        low.store[ref] = low.builder.apply_all(DISPLAY, (display,), hint="items", kind=of)[0]
+        if isinstance(ref, ListRef):
+            arrays.held_by_list(low, ref, items)
 
 
 def _spoken(name: str) -> str:
@@ -316,6 +342,7 @@ def _lowered(
     for ref, passed in zip(refs, given.refs):
         low.take_after(ref, (passed,))
     frame.vars = dict(zip(bound, values))
+    refs = _as_around(low, refs, values[len(bound) :], Around(low, callee).refs)
     cells.open_cells(low, frame, callee.node)
     before, outside = dict(low.store), _outer_names(callee.outer)
     low.frame, low.loops, low.depth, low.builder = frame, [], 0, builder
@@ -338,7 +365,10 @@ def _lowered(
     if any(ref in facts for ref in refs_of(value, low.store) for facts in (low.classes, low.factories, low.limits)):
         raise low.refuse(KindError, f"`{callee.name}` calls itself and returns a deque or a defaultdict", node)
     may_be_given = any(low.twins.get(ref) for ref in refs_of(value, low.store) if ref not in places)
-    shared = tuple(isinstance(a, Var) and _is_shared(low, a, own - {*made.params}) for a in leaves)
+    # While paths are left out, what is made on them is not among the statements.
+    is_partial = made.was_asked and made.result is None
+    is_own = lambda v: v not in made.params and (is_partial or v in own)  # noqa: E731
+    shared = tuple(isinstance(a, Var) and _is_shared(low, a, is_own) for a in leaves)
     if any(arrays.is_outside(low, a) for a in leaves):
         low.procedures.outside.add(made.procedure)
     versions = tuple(atoms[i] for i in written)
@@ -356,18 +386,35 @@ def _copied(low: Lowering, ref: Any) -> Any:
     return low.new_list(state) if isinstance(ref, ListRef) else low.new_dict(state)
 
 
-def _is_shared(low: Lowering, array: Var, own: set[Var]) -> bool:
+def _is_shared(low: Lowering, array: Var, is_own: Callable[[Any], bool]) -> bool:
     """Whether an array that is returned may share memory with what the procedure is given."""
     if not arrays.is_array(low, array):
         return False
     root = arrays.root_of(low, array)
-    return root not in own or any(other not in own for other in low.ties.get(root, ()))
+    return not is_own(root) or not all(is_own(other) for other in low.ties.get(root, ()))
+
+
+def _as_around(low: Lowering, refs: list[Any], made: tuple[Value, ...], around: Sequence[Any]) -> list[Any]:
+    """The lists and dicts of the functions around stay what they are; within the procedure they hold its parameters."""
+    old = refs_of(tuple(around), low.store)
+    same = dict(zip(refs_of(made, low.store), old))
+
+    def renamed(value: Value) -> Value:
+        if isinstance(value, (ListRef, DictRef, ObjectRef)):
+            return same.get(value, value)
+        if isinstance(value, tuple):
+            return tuple(renamed(part) for part in value)
+        return replace(value, values=renamed(value.values)) if isinstance(value, Record) else value
+
+    for new, ref in same.items():
+        low.store[ref] = renamed(low.store[new])
+    return [same.get(ref, ref) for ref in refs]
 
 
 def _parameters(low: Lowering, made: Specialisation, bound: dict[str, Value], given: Arguments) -> list[Atom]:
     names: list[str | None] = []
-    for name, part in zip(bound, made.skeleton.parts):
-        names += [name] if part.sort == "leaf" else [None] * part.count
+    for name, part in itertools.zip_longest(bound, made.skeleton.parts):
+        names += [name] if part.sort == "leaf" else [None] * part.count  # of what is around, none
     atoms: list[Atom] = []
     for leaf, slot, users in zip(given.leaves, made.slots, names):
         if slot.const is not None:
@@ -477,37 +524,56 @@ def _joined(low: Lowering, made: Specialisation, a: Slot, b: Slot, node: ast.AST
 # ---------------------------------------------------------------- what a function reads of those around it
 
 
-def environment(low: Lowering, fn: ast.AST, outer: Frame | None, seen: frozenset[ast.AST] = frozenset()) -> Any:
-    """What a nested function reads of the functions around it, in a form that compares."""
-    if outer is None or fn in seen:
-        return ()
-    found: list[Any] = []
-    for name in names_read(fn):
-        frame: Frame | None = outer
-        while frame is not None and name not in frame.vars and name not in frame.cells:
-            frame = frame.outer
-        if frame is None:
-            continue
-        value = frame.vars[name] if name in frame.vars else frame.cells[name]
-        skeleton, leaves = flatten(value, low.store, lambda ref: True)
-        found.append((name, skeleton, tuple(leaves), tuple(_states(low, leaves))))
-        if isinstance(value, Closure):
-            found.append(environment(low, value.node, value.frame, seen | {fn}))
-    return tuple(found)
+class Around:
+    """What a nested function reads of the functions around it.
+
+    `refs` are the lists, dicts and cells in it, which are passed like arguments; `key` tells the rest apart.
+    """
+
+    def __init__(self, low: Lowering, callee: Callee) -> None:
+        self.low = low
+        self.values: list[Value] = []
+        self.refs: list[Any] = []
+        self.arrays: list[Var] = []
+        self.seen: set[ast.AST] = set()
+        self.key = self.read(callee.node, callee.outer)
+
+    def read(self, fn: ast.AST, outer: Frame | None) -> Any:
+        if outer is None or fn in self.seen:
+            return ()
+        self.seen.add(fn)
+        found: list[Any] = []
+        for name in names_read(fn):
+            frame: Frame | None = outer
+            while frame is not None and name not in frame.vars and name not in frame.cells:
+                frame = frame.outer
+            if frame is None:
+                continue
+            value = frame.vars[name] if name in frame.vars else frame.cells[name]
+            self.values.append(value)
+            self.note(value)
+            skeleton, leaves = flatten(value, self.low.store, lambda ref: False)
+            found.append((name, skeleton, tuple(leaves), tuple(_states(self.low, leaves))))
+            if isinstance(value, Closure):
+                found.append(self.read(value.node, value.frame))
+        return tuple(found)
+
+    def note(self, value: Value) -> None:
+        match value:
+            case Var() if arrays.is_array(self.low, value):
+                self.arrays.append(value)
+            case tuple():
+                for part in value:
+                    self.note(part)
+            case Record():
+                self.note(value.values)
+            case ListRef() | DictRef() | ObjectRef() if value not in self.refs:
+                self.refs.append(value)
 
 
-def _values_around(low: Lowering, fn: ast.AST, outer: Frame | None) -> Iterator[Value]:
-    while outer is not None:
-        yield from (outer.vars[name] for name in names_read(fn) if name in outer.vars)
-        outer = outer.outer
-
-
-def _attributes_set(low: Lowering, values: tuple[Value, ...]) -> Iterator[Any]:
-    """What has been set of objects that outlive the call, in a form that compares."""
-    for held in refs_in(values, low.store):
-        if isinstance(held, Instance) and low.store.get(held):
-            skeleton, leaves = flatten(tuple(low.store[held]), low.store, lambda ref: True)
-            yield held, skeleton, tuple(leaves)
+@functools.lru_cache(maxsize=1024)
+def names_read(fn: ast.AST) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n.id for n in ast.walk(fn) if isinstance(n, ast.Name)))
 
 
 def _states(low: Lowering, leaves: Iterable[Atom]) -> Iterator[Any]:
@@ -517,17 +583,12 @@ def _states(low: Lowering, leaves: Iterable[Atom]) -> Iterator[Any]:
             yield low.store.get(leaf), low.store.get(arrays.root_of(low, leaf))
 
 
-def _arrays_around(low: Lowering, around: Any) -> Iterator[Var]:
-    for part in around:
-        if part and isinstance(part[0], str):
-            yield from arrays.arrays_in(low, part[2])
-        else:
-            yield from _arrays_around(low, part)
-
-
-@functools.lru_cache(maxsize=1024)
-def names_read(fn: ast.AST) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(n.id for n in ast.walk(fn) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)))
+def _attributes_set(low: Lowering, values: tuple[Value, ...]) -> Iterator[Any]:
+    """What has been set of objects that outlive the call, in a form that compares."""
+    for held in refs_in(values, low.store):
+        if isinstance(held, Instance) and low.store.get(held):
+            skeleton, leaves = flatten(tuple(low.store[held]), low.store, lambda ref: True)
+            yield held, skeleton, tuple(leaves)
 
 
 # ---------------------------------------------------------------- the whole program

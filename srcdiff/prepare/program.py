@@ -59,16 +59,16 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     chapters.load()
     if isinstance(source.node, ast.AsyncFunctionDef):
         raise SyntaxNotAccepted("an async function is not accepted", source.origin(source.node))
-    recursive: set[ast.AST] = set()
+    recursive: dict[ast.AST, dict[int, Kind]] = {}
     unrolled: dict[ast.AST, Exception] = {}
     keeps_apart = False
     while True:
         try:
-            return _prepare(source, structures, Procedures(set(recursive), dict(unrolled)), keeps_apart=keeps_apart)
+            return _prepare(source, structures, Procedures(dict(recursive), dict(unrolled)), keeps_apart=keeps_apart)
         except Recursion as found:
-            recursive.add(found.fn)
+            recursive[found.fn] = {**recursive.get(found.fn, {}), **found.lists}
         except procedures.ProcedureFailed as failed:
-            recursive.remove(failed.fn)
+            del recursive[failed.fn]
             unrolled[failed.fn] = failed.error
         except arrays.WrittenTwice:
             keeps_apart = True

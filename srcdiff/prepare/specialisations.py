@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,11 +38,15 @@ _SCALARS = frozenset(["float64", "int64", "bool"])
 
 
 class Recursion(Exception):
-    """A function is called while it runs, for arguments of the same structure: it has to be a procedure."""
+    """A function is called while it runs, for arguments of the same structure: it has to be a procedure.
 
-    def __init__(self, fn: ast.AST) -> None:
-        super().__init__(fn)
-        self.fn = fn
+    `lists` are the places of lists among its arguments that have become longer, and the kind of their items: their length
+    is for the run to decide.
+    """
+
+    def __init__(self, fn: ast.AST, lists: Mapping[int, Kind]) -> None:
+        super().__init__(fn, lists)
+        self.fn, self.lists = fn, lists
 
 
 class Widened(Exception):
@@ -99,6 +103,7 @@ class Result:
 class Specialisation:
     """A function lowered for one structure of its arguments; it is open while it is lowered."""
 
+    fn: ast.AST
     procedure: Procedure
     name: str
     skeleton: Skeleton
@@ -119,7 +124,7 @@ class Specialisation:
 class Procedures:
     """The procedures of a program, while it is lowered: which functions are procedures, and what for."""
 
-    recursive: set[ast.AST] = field(default_factory=set)
+    recursive: dict[ast.AST, dict[int, Kind]] = field(default_factory=dict)  # the lists that grow from call to call
     unrolled: dict[ast.AST, Exception] = field(default_factory=dict)
     found: dict[Any, list[Specialisation]] = field(default_factory=dict)
     made: list[tuple[Any, Specialisation]] = field(default_factory=list)
@@ -142,20 +147,61 @@ class Procedures:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Arguments by their structure and atoms; `refs` are the lists, dicts and objects in them, parts before wholes."""
+    """Arguments by their structure and atoms; `refs` are the lists, dicts and objects in them, parts before wholes.
+
+    `sizes` are the lengths of the lists, where these are known.
+    """
 
     skeleton: Skeleton
     leaves: tuple[Atom, ...]
     refs: tuple[ListRef | DictRef | ObjectRef, ...]
+    sizes: tuple[int | None, ...]
 
     @property
     def key(self) -> Any:
         return self.skeleton, tuple(sort_of(leaf) for leaf in self.leaves)
 
+    @property
+    def loose_key(self) -> Any:
+        """The key without the lengths of lists of atoms."""
+        return _loosened(self.skeleton, iter(self.leaves))
+
 
 def arguments_of(values: Sequence[Any], store: Store) -> Arguments:
     skeleton, leaves = flatten(tuple(values), store, lambda ref: True)
-    return Arguments(skeleton, tuple(leaves), tuple(refs_of(tuple(values), store)))
+    refs = tuple(refs_of(tuple(values), store))
+    sizes = tuple(len(store[r]) if isinstance(r, ListRef) and isinstance(store[r], tuple) else None for r in refs)
+    return Arguments(skeleton, tuple(leaves), refs, sizes)
+
+
+def _loosened(skeleton: Skeleton, leaves: Iterator[Atom]) -> Any:
+    if skeleton.sort == "leaf":
+        return sort_of(next(leaves))
+    if skeleton.sort == "list" and all(part.sort == "leaf" for part in skeleton.parts):
+        sorts = {sort_of(next(leaves)) for _ in skeleton.parts}
+        return "list" if len(sorts) < 2 else ("list", frozenset(sorts))
+    return skeleton.sort, skeleton.detail, tuple(_loosened(part, leaves) for part in skeleton.parts)
+
+
+def grown(earlier: Arguments, later: Arguments, store: Store) -> dict[int, Kind] | None:
+    """The lists that are longer in the later of two calls, which agree in all else; None where they do not."""
+    if len(later.leaves) <= len(earlier.leaves) or earlier.loose_key != later.loose_key:
+        return None
+    found: dict[int, Kind] = {}
+    for place, (ref, before, after) in enumerate(zip(later.refs, earlier.sizes, later.sizes)):
+        if before != after:
+            kind = joined_kind([kind_of(item) for item in store[ref]]) if after else None
+            if kind is None:
+                return None
+            found[place] = kind
+    return found
+
+
+def joined_kind(kinds: Sequence[Kind]) -> Kind | None:
+    kind: Kind | None = kinds[0]
+    for other in kinds[1:]:
+        kind = None if kind is None else join(kind, other)
+    return kind
 
 
 def refs_of(value: Any, store: Store) -> list[ListRef | DictRef | ObjectRef]:
@@ -199,8 +245,8 @@ def _sort(kind: Kind) -> Any:
             return "scalar"
         case Array(dtype, dims):
             return dtype, None if dims is None else len(dims)
-        case ListOf(item, _):
-            return "list", _sort(item)
+        case ListOf():
+            return "list"
         case TupleOf(items):
             return "tuple", tuple(_sort(item) for item in items)
         case Opaque(name):
