@@ -292,6 +292,107 @@ def array_that_the_handler_reads(x):
 
 
 @program
+def changes_before_anything_can_raise(x):
+    y = x * 1.0
+    total = 0.0
+    for i in range(3):
+        try:
+            y[i] = y[i] * y[i - 1]
+            k = x[i] * 3
+            total += math.sqrt(y[i] - 0.8)
+        except ValueError:
+            total += k
+    return total * y[2]
+
+
+@program
+def cell_that_changes_before_the_exception(x):
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+        if n == 2:
+            raise ValueError
+        return n * x[0]
+
+    total = 0.0
+    for _ in range(3):
+        try:
+            total += count()
+        except ValueError:
+            total += x[1] * n
+    return total * n
+
+
+def descend(v, n):
+    if n == 0:
+        raise ValueError("bottom")
+    try:
+        return descend(v * v, n - 1)
+    except ValueError:
+        return v * 3
+
+
+@program
+def recursion_that_ends_in_an_exception(x):
+    return descend(x[0], 3) * x[1]
+
+
+@program
+def error_of_the_inner_for_the_outer(x):
+    total = 0.0
+    for v in x:
+        try:
+            try:
+                if v > 1.8:
+                    raise KeyError(1)
+                u = math.sqrt(v - 1)
+            except ValueError:
+                u = v * 3
+            total += u
+        except KeyError:
+            total += v**2
+            u = total
+        total = total * u
+    return total
+
+
+class Total:
+    def __init__(self):
+        self.t = 0.0
+
+    def add(self, v):
+        if v < 0.8:
+            raise ValueError(v)
+        self.t = self.t + v * v
+
+
+@program
+def object_that_a_body_changes(x):
+    total, n = Total(), 0
+    for v in (x[0], x[1], x[2]):
+        try:
+            total.add(v)
+        except ValueError:
+            n += 1
+    return total.t * n
+
+
+@program
+def walks_until_an_index_fails(x):
+    total, i = 0.0, 0
+    while True:
+        try:
+            v = [1.0, 0.5][i] * x[i]
+        except IndexError:
+            break
+        total += v * v
+        i += 1
+    return total
+
+
+@program
 def nothing_can_raise(x):
     y = 1.0
     try:
@@ -335,8 +436,9 @@ def test_what_may_have_changed_is_not_read():
     def name(x):
         y = x
         try:
-            y = x * 2
             z = math.log(x)
+            y = x * 2
+            z = math.log(x - 1)
         except ValueError:
             z = y
         return z
@@ -344,8 +446,9 @@ def test_what_may_have_changed_is_not_read():
     def items(x):
         xs = [x]
         try:
-            xs.append(x * x)
             z = math.log(x)
+            xs.append(x * x)
+            z = math.log(x - 1)
         except ValueError:
             z = sum(xs)
         return z

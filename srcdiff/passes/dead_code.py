@@ -64,7 +64,7 @@ class Marks:
         self.needed: set[Var] = set()
         self.kept: set[Stmt] = set()
         self.todo: list[Operand] = []
-        self.bodies: list[tuple[Block, list[type]]] = []  # of try statements that are needed, and what they catch
+        self.bodies: list[tuple[Block, list[type[BaseException]]]] = []  # of try statements that are needed, and what they catch
         self.block(block)
         self.run()
 
@@ -134,7 +134,7 @@ class Marks:
                 self.todo += _conditions(stmt.body)
             stmt = self.parent[stmt]
 
-    def keep_what_may_raise(self, body: Block, errors: list[type]) -> None:
+    def keep_what_may_raise(self, body: Block, errors: list[type[BaseException]]) -> None:
         """In the body of a try, what may raise decides which arm runs."""
         for stmt in statements_of(body):
             if isinstance(stmt, Apply) and may_raise(stmt, errors):

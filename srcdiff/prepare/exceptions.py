@@ -33,6 +33,7 @@ from srcdiff.ir.ops import call_op
 from srcdiff.prepare import cells, expressions, loops, procedures, statements
 from srcdiff.prepare.lowering import Arm, Frame, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, Instance, ListRef, ObjectRef, Poison, Record, Value
+from srcdiff.rules.builder import Builder
 from srcdiff.rules.registry import qualified_name
 
 EXCEPTION = Opaque("exception")
@@ -238,9 +239,10 @@ def _guarded(low: Lowering, node: ast.Try, ways: _Ways, done: str) -> bool:
     """A try statement with handlers; whether all paths end in it."""
     errors = [_errors_of(low, handler) for handler in node.handlers]
     before, frame = low.snapshot(), low.frame
-    watch = _Watch(low, frame, before)
-    outer_watch, low.builder.watch = low.builder.watch, watch.see
     low.handlers.append(tuple(e.value for group in errors for e in group))
+    watch = _Watch(low, frame, before, low.handlers[-1], low.builder.watch)
+    low.builder.watch = watch.see
+    low.tries.append(watch)
 
     def ended() -> statements.Tree:
         low.frame.vars[done] = Const(True)
@@ -252,7 +254,8 @@ def _guarded(low: Lowering, node: ast.Try, ways: _Ways, done: str) -> bool:
         )
     finally:
         low.handlers.pop()
-        low.builder.watch = outer_watch
+        low.tries.pop()
+        low.builder.watch = watch.around
     if body is None:  # it comes to a call of which nothing is known yet
         low.restore(before)
         handler = _body(low, ways, lambda: _handlers(low, node.handlers, errors))
@@ -272,9 +275,11 @@ def _guarded(low: Lowering, node: ast.Try, ways: _Ways, done: str) -> bool:
         low.builder = outer
         low.restore(arm.state)
         return arm.is_dead
+    for stmt in body.builder.stmts[: watch.cut]:  # what cannot raise any of these goes before
+        low.builder.add(stmt)
+    del body.builder.stmts[: watch.cut]
     low.restore(watch.at_handler())
     handler = _body(low, ways, lambda: _handlers(low, node.handlers, errors))
-    low.restore(before)
     around = Caught(tuple(e for group in errors for e in group))
     both = body.is_dead and handler.is_dead
     join_arms(low, Const(True), body, handler, before, origin=low.origin(node), around=around)
@@ -346,12 +351,25 @@ class _Watch:
     low: Lowering
     frame: Frame
     before: Snapshot
+    errors: tuple[type[BaseException], ...]
+    around: Callable[[Apply], None] | None  # what watches the body that the try stands in
+    builder: Builder | None = None
+    cut: int = 0  # how many statements of the body stand before the first that may raise
     names: dict[str, None] = field(default_factory=dict)
     objects: dict[Any, None] = field(default_factory=dict)
     seen: list[Apply] = field(default_factory=list)
 
+    def at_statement(self) -> None:
+        """The body comes to a statement of the user's: up to here it is as if it stood before the try."""
+        if self.builder is None:
+            self.builder = self.low.builder
+        if not self.seen and self.low.builder is self.builder:
+            self.before, self.cut = (dict(self.frame.vars), dict(self.low.store)), len(self.builder.stmts)
+
     def see(self, stmt: Apply) -> None:
-        if not may_raise(stmt):
+        if self.around is not None:
+            self.around(stmt)
+        if not may_raise(stmt, self.errors):
             return
         self.seen.append(stmt)
         names, store = self.before

@@ -114,6 +114,7 @@ class Lowering:
     places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
     mixed: set[ListRef] = field(default_factory=set)  # lists that may hold one array twice
     handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
+    tries: list[Any] = field(default_factory=list)  # what watches the bodies of these
     raised: Any = None  # the last error that is known to be raised, and its statement
     root_source: FunctionSource = field(init=False)
 

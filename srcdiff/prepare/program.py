@@ -11,7 +11,7 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass, field
 from typing import Any
 
-from srcdiff.errors import SyntaxNotAccepted
+from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
 from srcdiff.ir.nodes import Const, Function, Operand, Parameter, Procedure, Ref, Stmt, Var
 from srcdiff.prepare import arrays, cells, expressions, objects, procedures, statements
@@ -107,7 +107,10 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], known: Pro
         result = expressions.lower(low, fn.body)
     else:
         tree = statements.lower_stmts(low, _without_docstring(fn), lambda: statements.leaf(low, "return", Const(None)))
-        result = statements.settle(low, tree, builder).value
+        arm = statements.settle(low, tree, builder)
+        if arm.is_dead:
+            raise low.refuse(KindError, f"`{source.name}` raises an exception on every path", fn)
+        result = arm.value
     result = arrays.settled(low, result)
     objects.require_distinct(low)
     stmts, functions = procedures.linked(low, (*prologue.stmts, *builder.stmts))

@@ -82,6 +82,8 @@ def lower_stmts(low: Lowering, nodes: Sequence[ast.stmt], k: Continuation) -> Tr
         low.node = node
         low.builder.origin = low.origin(node)
         builder = low.builder
+        for watch in low.tries:
+            watch.at_statement()
         try:
             tree = _lower_stmt(low, node, nodes[i + 1 :], k)
         except exceptions.PathEnds:

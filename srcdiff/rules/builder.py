@@ -61,6 +61,8 @@ class Builder:
 
     def add(self, stmt: Stmt) -> None:
         self.stmts.append(stmt)
+        if self.watch is not None and isinstance(stmt, Apply):
+            self.watch(stmt)
 
     def foresee(self, stmts: Iterable[Stmt]) -> None:
         """What statements before this block have computed need not be computed again."""
