@@ -18,7 +18,7 @@ from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
-from srcdiff.prepare import calls, containers, expressions, objects, statements, writes
+from srcdiff.prepare import calls, containers, expressions, functional, objects, statements, writes
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -43,9 +43,6 @@ Handler = Callable[[Lowering, Args, Kwargs, ast.AST], Value]
 
 def _iterable(sort: str) -> Handler:
     def handler(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
-        if sort == "enumerate":
-            args = (args[0], args[1] if len(args) > 1 else kwargs.pop("start", Const(0)))
-        kwargs.pop("strict", None)
         if kwargs:
             raise low.refuse(KindError, f"`{sort}` takes no keyword `{next(iter(kwargs))}`", node)
         return Iterable(sort, args)
@@ -77,7 +74,7 @@ def _sequence_of(cls: str) -> Handler:
         if items is None and isinstance(args[0], ListRef) and cls == "list":
             return low.new_list(low.store[args[0]])
         if items is None and isinstance(args[0], (Iterable, Var)) and cls == "list":
-            return _collected(low, args[0], node)
+            return collected(low, args[0], node)
         if items is None:
             items = expressions.items_of(low, args[0], None, node)
         return low.new_list(tuple(items)) if cls == "list" else tuple(items)
@@ -85,24 +82,32 @@ def _sequence_of(cls: str) -> Handler:
     return handler
 
 
-def _collected(low: Lowering, iterable: Value, node: ast.AST) -> Value:
+def collected(low: Lowering, iterable: Value, node: ast.AST) -> Value:
     """list(iterable), as the comprehension that it stands for."""
-    return _with_names(low, node, "[v for v in it]", it=iterable)
+    return with_names(low, node, "[v for v in it]", it=iterable)
 
 
-def _with_names(low: Lowering, node: ast.AST, text: str, **values: Value) -> Value:
+def with_names(low: Lowering, node: ast.AST, text: str, **values: Value) -> Value:
     """The value of a small expression of ours, its names bound to values."""
     tree = ast.parse(text, mode="eval").body
+    hidden = _hidden_names(low, tree, node)
+    low.frame.vars.update({hidden[name]: value for name, value in values.items()})
+    result = expressions.lower(low, tree)
+    for name in hidden.values():
+        low.frame.vars.pop(name, None)
+    return result
+
+
+def _hidden_names(low: Lowering, tree: ast.AST, node: ast.AST) -> dict[str, str]:
+    """Give the names in a tree of ours hidden ones, which are those of no other."""
+    serial, hidden = next(low.serial), dict[str, str]()
     for child in ast.walk(tree):
         if hasattr(child, "lineno"):
             ast.copy_location(child, node)
         if isinstance(child, ast.Name):
-            child.id = f"<{child.id}>"
-    low.frame.vars.update({f"<{name}>": value for name, value in values.items()})
-    result = expressions.lower(low, tree)
-    for name in values:
-        low.frame.vars.pop(f"<{name}>", None)
-    return result
+            child.id = hidden.setdefault(child.id, f"<{child.id}<{serial}>")
+            low.frame.woven[child.id] = tree
+    return hidden
 
 
 def _dict(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -127,21 +132,34 @@ def _sum(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
 
 
 def _accumulate(low: Lowering, iterable: Value, start: Value, node: ast.AST) -> Value:
-    return _loop(low, node, "for item in it: total = total + item", it=iterable, total=start)
+    return _loop(low, node, "for item in it: total = add(total, item)", it=iterable, total=start, add=Ref(_added, "sum"))
 
 
-def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value) -> Value:
+def _added(total: Any, item: Any) -> Any:
+    return total + item
+
+
+def _multiplied(total: Any, item: Any) -> Any:
+    return total * item
+
+
+def _unless_neutral(symbol: str, neutral: int) -> Handler:
+    """The first item of a sum or product stands for itself."""
+
+    def handler(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+        total, item = args
+        return item if total == Const(neutral) else expressions.binary(low, symbol, total, item, node)
+
+    return handler
+
+
+def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value, add: Ref) -> Value:
     tree = ast.parse(text).body
-    for child in ast.walk(tree[0]):
-        if hasattr(child, "lineno"):
-            ast.copy_location(child, node)
-        if isinstance(child, ast.Name) and child.id in ("it", "total", "item"):
-            child.id = f"<{child.id}>"
-    low.frame.vars.update({"<it>": it, "<total>": total})
-    done = statements.lower_stmts(low, tree, lambda: statements.leaf(low, "fall"))
-    assert isinstance(done, statements.Leaf)
-    result = low.frame.vars.pop("<total>")
-    for name in ("<it>", "<item>"):
+    hidden = _hidden_names(low, tree[0], node)
+    low.frame.vars.update({hidden["it"]: it, hidden["total"]: total, hidden["add"]: add})
+    statements.lower_whole(low, tree)
+    result = low.frame.vars[hidden["total"]]
+    for name in hidden.values():
         low.frame.vars.pop(name, None)
     return result
 
@@ -149,7 +167,7 @@ def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value) -
 def as_scalar(low: Lowering, cls: type, value: Value, node: ast.AST) -> Value:
     """`np.float64(x)`, `np.float32(x)`: x as a scalar or array of that dtype."""
     if isinstance(value, (ListRef, tuple)):
-        value = _array(low, (value,), {}, node)
+        value = array(low, (value,), {}, node)
     name = np.dtype(cls).name
     kind = kind_of(low.atom(value))
     if not isinstance(kind, (Number, Array)):
@@ -160,7 +178,7 @@ def as_scalar(low: Lowering, cls: type, value: Value, node: ast.AST) -> Value:
 
 def _asarray(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if args and isinstance(args[0], (ListRef, tuple)):
-        return _array(low, args, kwargs, node)
+        return array(low, args, kwargs, node)
     kind = kind_of(args[0]) if args and is_atom(args[0]) else None
     dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
     if (
@@ -176,7 +194,7 @@ def _product(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     start = kwargs.get("start", Const(1))
     items = expressions.known_items(low, args[0])
     if items is None:
-        return _loop(low, node, "for item in it: total = total * item", it=args[0], total=start)
+        return _loop(low, node, "for item in it: total = add(total, item)", it=args[0], total=start, add=Ref(_multiplied, "prod"))
     total = start
     for item in items:
         total = item if total == Const(1) else expressions.binary(low, "Mult", total, item, node)
@@ -197,8 +215,9 @@ def _extreme(name: str) -> Handler:
     fn = {"min": min, "max": max}[name]
 
     def handler(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
-        if kwargs:
-            raise low.refuse(NoRule, f"no derivative rule for `{name}` with `{next(iter(kwargs))}=`", node)
+        found = functional.extreme(low, name, args, kwargs, node)
+        if found is not None:
+            return found
         items: list[Value] | None = list(args)
         if len(args) == 1:
             items = expressions.known_items(low, args[0])
@@ -210,7 +229,7 @@ def _extreme(name: str) -> Handler:
                 if is_atom(value):
                     stacked = calls.call_numpy(low, np.stack, (args[0],), {}, node)
                     return calls.call_numpy(low, reduction, (stacked,), {}, node)
-                return calls.call_numpy(low, reduction, (_array(low, (_collected(low, value, node),), {}, node),), {}, node)
+                return calls.call_numpy(low, reduction, (array(low, (collected(low, value, node),), {}, node),), {}, node)
         if not items:
             raise low.refuse(KindError, f"{name}() of nothing", node)
         if all(isinstance(i, Const) for i in items):
@@ -237,7 +256,7 @@ def _every(is_all: bool) -> Handler:
                     (value,),
                     kind=BOOL,
                 )
-            return handler(low, (_collected(low, value, node),), {}, node)
+            return handler(low, (collected(low, value, node),), {}, node)
         result: Value = Const(is_all)
         for item in items:
             known = truth(item, low)
@@ -317,7 +336,7 @@ def type_of(low: Lowering, value: Value) -> type | None:
 _ARRAY = Op("np.array", "call", "np.array", np.array)
 
 
-def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+def array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """np.array of lists of values: their stack."""
     value = args[0]
     if kwargs.keys() - {"dtype"} or len(args) > 2:
@@ -338,7 +357,7 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             return low.builder.apply(_ARRAY, (value,), named, kind=_array_kind(kind, dtype), hint="array")
     items = expressions.known_items(low, value)
     if items is not None:
-        parts = tuple(_array(low, (i,), {}, node) if isinstance(i, (ListRef, tuple)) else i for i in items)
+        parts = tuple(array(low, (i,), {}, node) if isinstance(i, (ListRef, tuple)) else i for i in items)
         atoms = tuple(low.atom(p) for p in parts)
         if all(is_scalar(kind_of(a)) for a in atoms) and not any(isinstance(kind_of(a), Unknown) for a in atoms):
             kinds = [kind_of(a) for a in atoms]
@@ -357,7 +376,7 @@ def _array(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             dtype_name = of.item.dtype if dtype is None else np.dtype(dtype.value).name
             return low.builder.apply(_ARRAY, (rows,), named, kind=Array(dtype_name, (of.length, *of.item.dims)), hint="array")
         if isinstance(of, ListOf) and isinstance(of.item, ListOf):
-            value = _with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
+            value = with_names(low, node, "[array(row) for row in it]", it=value, array=Ref(np.array, "np.array"))
         result = calls.call_numpy(low, np.stack, (value,), {}, node)
     return result if dtype is None else _astype(low, result, dtype, node)
 
@@ -459,8 +478,6 @@ def _stop_gradient(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> 
 HANDLERS: dict[Any, Handler] = {
     len: _len,
     range: _iterable("range"),
-    zip: _iterable("zip"),
-    enumerate: _iterable("enumerate"),
     reversed: _iterable("reversed"),
     list: _sequence_of("list"),
     tuple: _sequence_of("tuple"),
@@ -469,6 +486,8 @@ HANDLERS: dict[Any, Handler] = {
     collections.defaultdict: containers.make_default_dict,
     collections.OrderedDict: containers.make_ordered_dict,
     sum: _sum,
+    _added: _unless_neutral("Add", 0),
+    _multiplied: _unless_neutral("Mult", 1),
     min: _extreme("min"),
     max: _extreme("max"),
     any: _every(False),
@@ -483,7 +502,7 @@ HANDLERS: dict[Any, Handler] = {
     math.fsum: _sum,
     math.prod: _product,
     math.frexp: _frexp,
-    np.array: _array,
+    np.array: array,
     np.asarray: _asarray,
     np.asanyarray: _asarray,
     np.ascontiguousarray: _asarray,

@@ -28,6 +28,8 @@ from srcdiff.prepare import (
     containers,
     exceptions,
     expressions,
+    functional,
+    generators,
     loops,
     objects,
     procedures,
@@ -39,6 +41,7 @@ from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import (
     Closure,
     DictRef,
+    Generator,
     Instance,
     Iterable,
     ListRef,
@@ -92,6 +95,9 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
         case Closure():
             return _inline(low, fn.source, fn.node, fn.frame, fn.defaults, fn.name, args, kwargs, node)
         case Partial(inner, bound, named):
+            found = functional.call_getter(low, fn, args, node)
+            if found is not None:
+                return found
             return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
         case Method():
             return builtin_calls.call_method(low, fn, args, kwargs, node)
@@ -108,7 +114,8 @@ def handler_of(value: Any) -> Callable[..., Value] | None:
     """What gives the value of a call of a function that is neither read nor has a rule."""
     if not _is_hashable(value):
         return None
-    return next((table[value] for table in (builtin_calls.HANDLERS, writes.WRITERS, objects.HANDLERS) if value in table), None)
+    tables = (builtin_calls.HANDLERS, writes.WRITERS, objects.HANDLERS, functional.HANDLERS)
+    return next((table[value] for table in tables if value in table), None)
 
 
 def _is_hashable(value: Any) -> bool:
@@ -126,6 +133,8 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             return found
     handler = handler_of(value)
     if handler is not None:
+        if not (_is_hashable(value) and value in functional.STREAMING):
+            args = tuple(generators.collected(low, a, node) for a in args)
         return handler(low, args, kwargs, node)
     rule = chapters.find(value)
     if rule is not None:
@@ -144,13 +153,13 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             why="Derivatives of derivatives are not accepted in this version.",
             instead="compute it outside, and pass its result as an argument.",
         )
-    if isinstance(value, functools.partial):
-        inner = Ref(value.func, getattr(value.func, "__name__", "function"))
-        bound = tuple(constant(low, a, node) for a in value.args)
-        named = {k: constant(low, v, node) for k, v in value.keywords.items()}
-        return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
-    if isinstance(value, types.MethodType):
-        return call_value(low, Ref(value.__func__, text), (constant(low, value.__self__, node), *args), kwargs, node)
+    if isinstance(value, (functools.partial, types.MethodType)):
+        return call_value(low, open_held(low, value, "held"), args, kwargs, node)
+    found = functional.getter(low, value, args, kwargs, node)
+    if found is not None:
+        return found
+    if isinstance(value, functools._lru_cache_wrapper):
+        return call_value(low, Ref(value.__wrapped__, text), args, kwargs, node)
     if isinstance(value, types.FunctionType):
         source = read_function(value)
         check_subset(source)
@@ -180,7 +189,7 @@ def _spoken_name(value: Any, text: str) -> str:
     )
 
 
-def constant(low: Lowering, value: Any, node: ast.AST, name: str = "a list") -> Value:
+def constant(low: Lowering, value: Any, node: ast.AST, name: str = "held") -> Value:
     """A value that a function, partial or class holds since it was made."""
     if value is None or type(value) in (bool, int, float, complex, str, bytes):
         return Const(value)
@@ -193,7 +202,7 @@ def constant(low: Lowering, value: Any, node: ast.AST, name: str = "a list") -> 
         return made
     if isinstance(value, enum.Enum) or callable(value) and not is_instance(value):
         return Ref(value, getattr(value, "__name__", "function"))
-    return open_held(low, value)
+    return open_held(low, value, name)
 
 
 def _defaults(low: Lowering, fn: types.FunctionType, source: FunctionSource, node: ast.AST) -> dict[str, Value]:
@@ -217,6 +226,8 @@ def _inline(
 ) -> Value:
     """The value of a call, with the function's body in place."""
     bound = bind_arguments(low, fn.args, args, kwargs, defaults, name, node)
+    if generators.is_generator(fn):
+        return Generator(fn, source, outer, bound, f"the generator `{name}`", low.depth)
     callee = procedures.Callee(source, fn, outer, name)
     if fn in low.procedures.recursive:
         return procedures.call(low, callee, bound, node)
@@ -253,6 +264,12 @@ def _inline(
     finally:
         low.frame, low.loops, low.builder, low.node = caller, caller_loops, builder, node
         low.builder.origin = origin
+
+
+def inline_text(low: Lowering, fn: types.FunctionType, args: tuple[Value, ...], node: ast.AST) -> Value:
+    """A call of a function of ours, whose text says what is meant."""
+    source = read_function(fn)
+    return _inline(low, source, source.node, None, {}, fn.__name__, args, {}, node)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import sys
 import sysconfig
@@ -21,7 +22,7 @@ from srcdiff.errors import KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown
 from srcdiff.ir.nodes import Const, Free, Op, Ref, SliceOf, Var
-from srcdiff.prepare.values import Instance, Record, Value
+from srcdiff.prepare.values import Instance, Partial, Record, Value
 from srcdiff.rules.builder import Builder
 
 if TYPE_CHECKING:
@@ -85,7 +86,17 @@ class Object:
     path: str
 
 
-Structure = Leaf | Known | Sequence | Mapping | Fields | Object
+@dataclass(frozen=True)
+class Bound:
+    """A functools.partial, or a method bound to its object: a function, and what it is given first."""
+
+    cls: type
+    items: tuple[Structure, ...]  # the function, the arguments by position, and those by name
+    names: tuple[str, ...]
+    path: str
+
+
+Structure = Leaf | Known | Sequence | Mapping | Fields | Object | Bound
 
 
 def describe(value: Any, path: str) -> Structure:
@@ -132,6 +143,13 @@ def describe(value: Any, path: str) -> Structure:
             names = tuple(f.name for f in dataclasses.fields(value) if hasattr(value, f.name))
             items = tuple(describe(getattr(value, n), f"{path}.{n}") for n in names)
             return Fields(type(value), names, items, path, None if is_record(type(value)) else value)
+        case functools.partial() if type(value) is functools.partial:
+            given = [describe(v, f"{path}.args[{i}]") for i, v in enumerate(value.args)]
+            named = [describe(v, f"{path}.keywords[{k!r}]") for k, v in value.keywords.items()]
+            return Bound(functools.partial, (describe(value.func, f"{path}.func"), *given, *named), tuple(value.keywords), path)
+        case types.MethodType():
+            items = (describe(value.__func__, f"{path}.__func__"), describe(value.__self__, f"{path}.__self__"))
+            return Bound(types.MethodType, items, (), path)
         case _ if is_instance(value):
             return Object(value, path)
         case _:
@@ -143,7 +161,7 @@ def is_instance(value: Any) -> bool:
     cls = type(value)
     if (
         isinstance(value, (type, types.ModuleType))
-        or cls.__module__ in ("builtins", "functools", "types")
+        or cls.__module__ in ("builtins", "functools", "operator", "types")
         or cls.__module__.startswith(("numpy", "srcdiff."))
     ):
         return False
@@ -238,7 +256,7 @@ def open_structure(low: Lowering, s: Structure, atom: Any, hint: str) -> Value:
 
 
 def _count(s: Structure) -> int:
-    return 1 if isinstance(s, (Leaf, Known, Object)) else sum(_count(i) for i in s.items)
+    return 1 if isinstance(s, (Leaf, Known, Object, Bound)) else sum(_count(i) for i in s.items)
 
 
 def _is_unpackable(s: Structure) -> bool:
@@ -304,6 +322,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             return _foreign(low, low.new_dict(tuple(opened)), s)
         case Object(value, path):
             return _instance(low, value, atom, path)
+        case Bound(cls, items, names, _):
+            return _open_bound(low, cls, items, names, atom)
         case Fields(cls, fields, items, path, value):
             values = []
             for f, i in zip(fields, items):
@@ -319,6 +339,27 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             low.arguments.append((path, value, ref))
             low.foreign[ref] = path
             return ref
+
+
+def _open_bound(low: Lowering, cls: type, items: tuple[Structure, ...], names: tuple[str, ...], atom: Any) -> Partial:
+    """A partial or a bound method, with what it is given read from it."""
+    builder = low.builder
+
+    def read(holder: Any, name: str) -> Any:
+        return builder.apply(Op(f"attribute {name}", "attribute", name), (holder,), hint=name.strip("_"), kind=Opaque(name))
+
+    fn, *given = items
+    count = len(given) - len(names)
+    function = _open(low, fn, read(atom, "func" if cls is functools.partial else "__func__"), "function", {})
+    if cls is types.MethodType:
+        return Partial(function, (_open(low, given[0], read(atom, "__self__"), "owner", {}),), {})
+    keys: list[tuple[str, Const, str]] = [("args", Const(i), f"given_{i}") for i in range(count)]
+    keys += [("keywords", Const(name), name) for name in names]
+    values = []
+    for s, (holder, key, hint) in zip(given, keys):
+        part = None if isinstance(s, Known) else _item(builder, s, read(atom, holder), key, hint, {})
+        values.append(_open(low, s, part, hint, {}))
+    return Partial(function, tuple(values[:count]), dict(zip(names, values[count:])))
 
 
 def _instance(low: Lowering, value: Any, atom: Any, path: str) -> Instance:
@@ -358,7 +399,7 @@ def open_global(
     if name == "TYPE_CHECKING" and value is False:
         return Const(False)
     if (
-        (callable(value) and not is_instance(value))
+        (callable(value) and not is_instance(value) and type(value) not in (functools.partial, types.MethodType))
         or isinstance(value, (types.ModuleType, np.dtype))
         or value is None
         or isinstance(value, (str, bytes))
@@ -479,12 +520,15 @@ def read_attribute(low: Lowering, instance: Instance, name: str) -> Value:
     return low.opened(path, read)
 
 
-def open_held(low: Lowering, value: Any) -> Value:
+def open_held(low: Lowering, value: Any, name: str) -> Value:
     """A value that a function or class holds since it was made: it stays what it is, and is read when the gradient runs."""
 
     def read() -> Value:
-        structure = _without_paths(describe(value, "held"))
-        return open_structure(low, structure, Ref(value, "held"), "held")
+        structure = _without_paths(describe(value, name))
+        atom: Any = Ref(value, name)
+        if isinstance(structure, Leaf):
+            atom = low.builder.apply(Op(f"held {id(value)}", "display"), (atom,), hint=name, kind=structure.kind)
+        return open_structure(low, structure, atom, name)
 
     return low.opened(("held", id(value)), read)
 
@@ -507,7 +551,7 @@ def _without_paths(s: Structure) -> Structure:
             return Leaf(Array(dtype, tuple(Dim(None, n.hint if isinstance(n, Dim) else n) for n in dims)), path)
         case Leaf(Number(name), path):
             return Leaf(Number(name), path)
-        case Sequence() | Mapping() | Fields():
+        case Sequence() | Mapping() | Fields() | Bound():
             return dataclasses.replace(s, items=tuple(_without_paths(i) for i in s.items))
         case _:
             return s
@@ -571,6 +615,14 @@ def tests(s: Structure, known: dict[str, Any]) -> list[str]:
             ]
         case Object(value, path):
             return [f"{path}.__class__ is {_class_name(type(value), known)}"]
+        case Bound(functools.partial, items, names, path):
+            count = f"len({path}.args) == {len(items) - len(names) - 1} and [*{path}.keywords] == {list(names)!r}"
+            return [
+                f"{path}.__class__ is {_class_name(functools.partial, known)} and {count}",
+                *(t for i in items for t in tests(i, known)),
+            ]
+        case Bound(cls, items, _, path):
+            return [f"{path}.__class__ is {_class_name(cls, known)}", *(t for i in items for t in tests(i, known))]
         case Fields(cls, names, items, path, value):
             claims = [f"{path}.__class__ is {_class_name(cls, known)}"]
             if hasattr(value, "__dict__"):

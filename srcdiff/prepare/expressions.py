@@ -20,9 +20,9 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, exceptions, loops, objects, procedures, statements
+from srcdiff.prepare import arrays, calls, containers, exceptions, generators, loops, objects, procedures, statements
 from srcdiff.prepare.entry import open_global
-from srcdiff.prepare.lowering import Arm, Lowering, join_arms, spoken_kind, truth
+from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import (
     REFERENCES,
     Closure,
@@ -39,6 +39,7 @@ from srcdiff.prepare.values import (
     Value,
     is_atom,
 )
+from srcdiff.read.source import FunctionSource
 from srcdiff.rules.inference import kind_of
 
 _ARRAY_ATTRIBUTES = {"shape": ops.SHAPE, "size": ops.SIZE, "ndim": ops.NDIM, "dtype": ops.DTYPE, "T": ops.TRANSPOSE}
@@ -90,8 +91,12 @@ def _lower(low: Lowering, node: ast.expr) -> Value:
             return _dict(low, keys, values, node)
         case ast.Lambda():
             return closure(low, node, "lambda")
-        case ast.ListComp() | ast.GeneratorExp() | ast.DictComp():
+        case ast.ListComp() | ast.DictComp():
             return _comprehension(low, node)
+        case ast.GeneratorExp():
+            return generators.expression(low, node)
+        case generators.OuterName():
+            return read_name_in(low, node.id, node.frame, node.source, node)
         case ast.NamedExpr(target, value):
             bound = lower(low, value)
             statements.bind_name(low, target.id, bound)
@@ -133,7 +138,11 @@ def _spread(low: Lowering, parts: list[ast.expr]) -> list[Value]:
 
 def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
     """The value of a name: of this call, of the functions around it, a cell, a global, a builtin."""
-    frame: Any = low.frame
+    return read_name_in(low, name, low.frame, low.frame.source, node)
+
+
+def read_name_in(low: Lowering, name: str, frame: Frame | None, source: FunctionSource, node: ast.AST) -> Value:
+    """The value of a name in a frame, or in none, where only the cells and globals of the source are around."""
     while frame is not None:
         if name in frame.vars or name in frame.cells:
             value = frame.vars[name] if name in frame.vars else low.store[frame.cells[name]][0]
@@ -161,14 +170,16 @@ def read_name(low: Lowering, name: str, node: ast.AST) -> Value:
     raise error
 
 
+def decorated(low: Lowering, node: ast.FunctionDef) -> Value:
+    """A function within a function, as its decorators leave it."""
+    decorators = [lower(low, decorator) for decorator in node.decorator_list]
+    value: Value = closure(low, node, node.name)
+    for decorator in reversed(decorators):
+        value = calls.call_value(low, decorator, (value,), {}, node)
+    return value
+
+
 def closure(low: Lowering, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
-    if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        raise low.refuse(
-            SyntaxNotAccepted,
-            "a decorator on a nested function is not accepted",
-            node,
-            instead="call the decorator on the function's result.",
-        )
     args = node.args
     defaults = {}
     positional = [*args.posonlyargs, *args.args]
@@ -475,6 +486,19 @@ def _conditional(low: Lowering, cond: Value, body: ast.expr, orelse: ast.expr, n
     return result
 
 
+def chosen(low: Lowering, cond: Value, a: Value, b: Value, node: ast.AST) -> Value:
+    """`a if cond else b`, of values that are there already."""
+    known = truth(cond, low)
+    if known is not None:
+        return a if known else b
+    before, outer = low.snapshot(), low.builder
+    arms = [Arm(outer.inside(), before, value) for value in (a, b)]
+    result = join_arms(low, low.atom(cond), arms[0], arms[1], before, with_value=True, origin=low.origin(node))
+    if isinstance(result, Poison):
+        raise low.refuse(KindError, "what is chosen between has no common kind", node)
+    return result
+
+
 # ---------------------------------------------------------------- attributes and subscripts
 
 
@@ -673,7 +697,7 @@ def known_items(low: Lowering, value: Value) -> list[Value] | None:
 
 def items_of(low: Lowering, value: Value, count: int | None, node: ast.AST) -> list[Value]:
     """The items of a value that is unpacked into `count` names."""
-    value = objects.iterated(low, value, node)
+    value = generators.collected(low, objects.iterated(low, value, node), node)
     items = known_items(low, value)
     if items is not None:
         return items
@@ -720,7 +744,7 @@ def _dict(low: Lowering, keys: list[ast.expr | None], values: list[ast.expr], no
     return low.new_dict(tuple(entries.items()))
 
 
-def _comprehension(low: Lowering, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> Value:
+def _comprehension(low: Lowering, node: ast.ListComp | ast.DictComp) -> Value:
     """As the loop that it stands for; its targets are names of its own."""
     hidden = f"<items{next(low.serial)}>"
     saved = {name: low.frame.vars.get(name) for name in loops.assigned_names([g.target for g in node.generators])}
@@ -737,8 +761,7 @@ def _comprehension(low: Lowering, node: ast.ListComp | ast.GeneratorExp | ast.Di
     for child in ast.walk(body):
         if not hasattr(child, "lineno"):
             ast.copy_location(child, node)
-    tree = statements.lower_stmts(low, [body], lambda: statements.leaf(low, "fall"))
-    assert isinstance(tree, statements.Leaf)
+    statements.lower_whole(low, [body])
     result = low.frame.vars.pop(hidden)
     for name, value in saved.items():
         if value is None:

@@ -35,12 +35,13 @@ from srcdiff.ir.nodes import (
     Source,
     Var,
 )
-from srcdiff.prepare import arrays, cells, containers, expressions, objects, statements
+from srcdiff.prepare import arrays, cells, containers, expressions, generators, objects, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     REFERENCES,
     Closure,
     DictRef,
+    Generator,
     Instance,
     Iterable,
     ListRef,
@@ -132,6 +133,7 @@ def assigned_names(nodes: Sequence[ast.AST], *, augmented: bool = True) -> dict[
 def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
     """Whether a name lives within one trip: no trip reads it before binding it, and nothing outside the loop reads it."""
     fn = frame.node
+    fn = frame.woven.get(name, fn)
     if fn is None or name in _bound_in_expressions(fn):
         return False
     # What a loop runs over is read before its trips: inside an outer loop, after those of the last time.
@@ -226,6 +228,9 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     if isinstance(node, ast.While):
         return _dynamic(low, node, None, rest)
     iterable = objects.iterated(low, expressions.lower(low, node.iter), node.iter)
+    if isinstance(iterable, Generator):
+        return generators.lower_loop(low, node, iterable, rest)
+    iterable = generators.collected(low, iterable, node.iter)
     items = expressions.known_items(low, iterable)
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
@@ -823,6 +828,8 @@ def _settled(
     # An empty list of unknown items, and every list that the body changes, is carried.
     for end in ends:
         for ref, state in end.state[1].items():
+            if isinstance(ref, Generator):
+                continue
             if isinstance(ref, (ObjectRef, Instance)):
                 stable &= _note_attributes(low, ref, state, entry, head, attempt)
                 continue

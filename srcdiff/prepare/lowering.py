@@ -40,6 +40,7 @@ from srcdiff.prepare.specialisations import Procedures, ResultUnknown
 from srcdiff.prepare.values import (
     ATOMS,
     DictRef,
+    Generator,
     Instance,
     Iterable,
     ListRef,
@@ -77,6 +78,7 @@ class Frame:
     node: ast.AST | None = None  # the function
     caller: Frame | None = None
     arguments: Any = None  # their structure and kinds, where the function is called while it runs
+    woven: dict[str, ast.AST] = field(default_factory=dict)  # hidden names, and the statements of ours that they stand in
 
 
 @dataclass(eq=False)
@@ -122,7 +124,10 @@ class Lowering:
 
     def origin(self, node: ast.AST | None = None) -> Origin | None:
         node = node if node is not None else self.node
-        return self.frame.source.origin(node) if node is not None and hasattr(node, "lineno") else None
+        if node is None or not hasattr(node, "lineno"):
+            return None
+        source: FunctionSource = getattr(node, "source", self.frame.source)
+        return source.origin(node)
 
     def refuse(
         self,
@@ -586,7 +591,9 @@ def join_arms(
                 store[ref] = joiner.versions(ref)
             continue
         a, b = (low.state_in(arm.state[1], ref) for arm in (then, orelse))
-        if a is None or b is None:
+        if isinstance(ref, Generator):
+            store[ref] = a or b  # it counts as consumed where one path consumes it
+        elif a is None or b is None:
             store[ref] = b if a is None else a
         elif isinstance(ref, (ObjectRef, Instance)):
             store[ref] = a if a is b else joiner.attributes(ref, ref, a, b)

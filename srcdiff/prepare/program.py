@@ -14,13 +14,14 @@ from typing import Any
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, Opaque
 from srcdiff.ir.nodes import Const, Function, Operand, Parameter, Procedure, Ref, Stmt, Var
-from srcdiff.prepare import arrays, cells, expressions, objects, procedures, statements
+from srcdiff.prepare import arrays, cells, expressions, generators, objects, procedures, statements
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
 from srcdiff.prepare.specialisations import Procedures, Recursion
 from srcdiff.prepare.values import Store, Value, operand_of
 from srcdiff.read.source import FunctionSource
+from srcdiff.read.subset import YIELD
 from srcdiff.rules import chapters
 from srcdiff.rules.builder import Builder
 
@@ -59,6 +60,8 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     chapters.load()
     if isinstance(source.node, ast.AsyncFunctionDef):
         raise SyntaxNotAccepted("an async function is not accepted", source.origin(source.node))
+    if generators.is_generator(source.node):
+        raise SyntaxNotAccepted(YIELD.what, source.origin(source.node), YIELD.why, YIELD.instead)
     recursive: dict[ast.AST, dict[int, Kind]] = {}
     unrolled: dict[ast.AST, Exception] = {}
     keeps_apart = False

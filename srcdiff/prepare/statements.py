@@ -133,6 +133,14 @@ def _lower_stmt(low: Lowering, node: ast.stmt, rest: Sequence[ast.stmt], k: Cont
             return None
 
 
+def lower_whole(low: Lowering, nodes: Sequence[ast.stmt]) -> None:
+    """Lower statements that end in one place, whatever jumps are among them."""
+    builder = low.builder
+    arm = settle(low, lower_stmts(low, nodes, lambda: leaf(low, "fall")), builder)
+    low.builder = builder
+    low.restore(arm.state)
+
+
 def _lower_if(low: Lowering, node: ast.If, rest: Sequence[ast.stmt], k: Continuation) -> Tree | None:
     """An if statement; None when it falls through and the rest goes on in the same block."""
     cond = objects.truth_of(low, expressions.lower(low, node.test), node.test)
@@ -236,7 +244,7 @@ def lower_simple(low: Lowering, node: ast.stmt) -> None:
             if not isinstance(value, ast.Constant):
                 expressions.lower(low, value)
         case ast.FunctionDef():
-            cells.bind(low, node.name, expressions.closure(low, node, node.name))
+            cells.bind(low, node.name, expressions.decorated(low, node))
         case ast.Assert(test, message):
             _lower_assert(low, test, message)
         case ast.Pass() | ast.Global() | ast.Nonlocal():

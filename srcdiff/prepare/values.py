@@ -106,6 +106,18 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Generator:
+    """A generator of the user's, before a loop consumes it; the store says whether one has."""
+
+    fn: Any
+    source: FunctionSource
+    frame: Frame | None
+    args: dict[str, Value]
+    name: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Super:
     """`super()` in a method of `cls`: the attributes of `owner` that classes after `cls` give it."""
 
@@ -155,6 +167,8 @@ def refs_in(value: Value, store: Store | None = None) -> list[Any]:
                 visit((v.fn, *v.args, *v.kwargs.values()))
             case Method() | Super():
                 visit(v.owner)
+            case Generator():
+                visit(tuple(v.args.values()))
             case Closure() if v.frame not in frames:
                 frames.append(v.frame)
                 visit((*v.defaults.values(), *v.frame.vars.values()))
@@ -284,7 +298,7 @@ def rebuild(
 
 
 def _is_plain(held: Any) -> bool:
-    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Poison))
+    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison))
 
 
 def operand_of(value: Value, store: Store) -> Operand:

@@ -31,16 +31,6 @@ Rule = Decision | Callable[[ast.AST, ast.AST], Decision]
 
 _RESUMED = "Such a function stops and is resumed by its caller, so it has no reverse sweep of its own."
 
-NESTED_DECORATOR = Refusal(
-    "a decorator on a nested function is not accepted",
-    "What the decorator returns is known only when the function runs.",
-    "define the decorated function at module level.",
-)
-UNCALLED_GENERATOR = Refusal(
-    "a generator expression is accepted only as an argument of a call",
-    "A generator is consumed as it is read, and the reverse sweep would have to read it again.",
-    "use a list comprehension: [... for ... in ...].",
-)
 ASYNC_COMPREHENSION = Refusal(
     "an async comprehension is not accepted", _RESUMED, "gather the values first, and pass them as arguments."
 )
@@ -51,6 +41,11 @@ TRY_STAR = Refusal(
 )
 ASYNC = Refusal("async code is not accepted", _RESUMED, "await outside, and pass the values as arguments.")
 YIELD = Refusal("a generator function is not accepted", _RESUMED, "build a list with append, and return it.")
+YIELDED = Refusal(
+    "a value that is sent into a generator is not accepted",
+    "Generators are put in place of the loops that consume them, which send nothing.",
+    "use yield as a statement.",
+)
 SET = Refusal(
     "a set comprehension is not accepted",
     "A set of numbers keeps one of two equal ones, so its elements have no adjoints of their own.",
@@ -63,12 +58,8 @@ CLASS = Refusal(
 )
 
 
-def _in_call(node: ast.AST, around: ast.AST) -> Decision:
-    return None if isinstance(around, ast.Call) and node in around.args else UNCALLED_GENERATOR
-
-
-def _undecorated(node: ast.AST, around: ast.AST) -> Decision:
-    return NESTED_DECORATOR if getattr(node, "decorator_list", None) else None
+def _as_statement(node: ast.AST, around: ast.AST) -> Decision:
+    return None if isinstance(around, ast.Expr) else YIELDED
 
 
 def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
@@ -77,10 +68,12 @@ def _synchronous(node: ast.AST, around: ast.AST) -> Decision:
 
 _ACCEPTED: tuple[type[ast.AST], ...] = (
     # statements
+    ast.FunctionDef,
     ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.Assert, ast.Expr, ast.Pass,
     ast.Break, ast.Continue, ast.Delete, ast.Match, ast.match_case, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom,
     ast.alias, ast.Raise, ast.Try, ast.ExceptHandler, ast.With, ast.withitem,
     # expressions
+    ast.GeneratorExp,
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Lambda, ast.IfExp, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.Compare,
     ast.Call, ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.Starred, ast.Name, ast.NamedExpr, ast.List, ast.Tuple,
     ast.Slice, ast.keyword, ast.arguments, ast.arg, ast.Attribute, ast.Subscript,
@@ -96,12 +89,10 @@ _ACCEPTED: tuple[type[ast.AST], ...] = (
 
 SUBSET: dict[type[ast.AST], Rule] = {
     **dict.fromkeys(_ACCEPTED),
-    ast.FunctionDef: _undecorated,
-    ast.GeneratorExp: _in_call,
+    ast.Yield: _as_statement,
+    ast.YieldFrom: _as_statement,
     ast.comprehension: _synchronous,
     ast.TryStar: TRY_STAR,
-    ast.Yield: YIELD,
-    ast.YieldFrom: YIELD,
     ast.Await: ASYNC,
     ast.AsyncFunctionDef: ASYNC,
     ast.AsyncFor: ASYNC,

@@ -37,7 +37,7 @@ from srcdiff.ir.nodes import (
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
 from srcdiff.ir.walk import blocks_of, bound_by, ends_of, free_vars, map_block, operands_of, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
-from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Structure
+from srcdiff.prepare.entry import Bound, Fields, Known, Leaf, Mapping, Object, Structure
 from srcdiff.prepare.entry import Sequence as SequenceOf
 from srcdiff.prepare.program import Primal
 from srcdiff.prepare.values import DictRef, ListRef, ObjectRef, Record, Value, is_atom, operand_of
@@ -375,7 +375,7 @@ def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *,
                 why="Complex arguments have no gradient here yet.",
                 instead="differentiate by the real and the imaginary part.",
             )
-        if needs_each and len(found) == before and isinstance(structure, (Leaf, Known, Object)):
+        if needs_each and len(found) == before and isinstance(structure, (Leaf, Known, Object, Bound)):
             raise NotDifferentiable(
                 f"the argument `{name}` of `{primal.name}` {_why_not(structure)}",
                 _definition(primal),
@@ -456,7 +456,7 @@ def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, prim
             if not is_differentiable(kind) or not isinstance(atom, Var):
                 return Const(None)
             return _leaf_gradient(atom, adjoints, b, has_single=_has_single(primal))
-        case Known() | Object():
+        case Known() | Object() | Bound():
             return Const(None)
         case SequenceOf(cls, _, _):
             return ListDisplay(tuple(parts)) if issubclass(cls, list) else tuple(parts)

@@ -77,19 +77,15 @@ def test_every_node_of_the_grammar_is_in_the_table():
 IN_BODY = {
     # Statement, the part that carets underline, the refusal.
     "try: pass\n    except* E: pass": ("try: pass", subset.TRY_STAR),
-    "yield x": ("yield x", subset.YIELD),
-    "y = yield from x": ("yield from x", subset.YIELD),
+    "y = yield x": ("yield x", subset.YIELDED),
+    "y = yield from x": ("yield from x", subset.YIELDED),
     "y = await x": ("await x", subset.ASYNC),
     "async def g(): pass": ("async def g(): pass", subset.ASYNC),
     "async for i in x: pass": ("async for i in x: pass", subset.ASYNC),
     "async with x: pass": ("async with x: pass", subset.ASYNC),
     "class C: pass": ("class C: pass", subset.CLASS),
     "y = {i for i in x}": ("{i for i in x}", subset.SET),
-    "y = (i for i in x)": ("(i for i in x)", subset.UNCALLED_GENERATOR),
-    "for i in (j for j in x): pass": ("(j for j in x)", subset.UNCALLED_GENERATOR),
-    "y = f(x, key=(j for j in x))": ("(j for j in x)", subset.UNCALLED_GENERATOR),
     "y = [i async for i in x]": ("i", subset.ASYNC_COMPREHENSION),
-    "@g\n    def h(): pass": ("def h(): pass", subset.NESTED_DECORATOR),
     "def h():\n        while 1:\n            return [{a for a in x}]": ("{a for a in x}", subset.SET),
     "y = lambda z={a for a in x}: z": ("{a for a in x}", subset.SET),
 }
@@ -112,6 +108,7 @@ def test_every_refusal_is_tested():
     assert {r.what for r in refusals - tested} <= {
         "this syntax is not accepted",
         "a type statement inside the function is not accepted",
+        "a generator function is not accepted",  # of the function that is differentiated alone
     }
 
 
@@ -120,12 +117,12 @@ def test_async_function_is_refused():
 
 
 def test_whole_text():
-    assert str(refuse("def f(x):\n    yield x[0]")) == (
-        "model.py:2: a generator function is not accepted\n"
-        "     2 |     yield x[0]\n"
+    assert str(refuse("def f(x):\n    await x[0]")) == (
+        "model.py:2: async code is not accepted\n"
+        "     2 |     await x[0]\n"
         "             ^^^^^^^^^^\n"
         "  Such a function stops and is resumed by its caller, so it has no reverse sweep of its own.\n"
-        "  Instead: build a list with append, and return it."
+        "  Instead: await outside, and pass the values as arguments."
     )
 
 
