@@ -18,7 +18,7 @@ from types import ModuleType
 import numpy as np
 import scipy.special
 
-from srcdiff.prepare.builtin_calls import HANDLERS
+from srcdiff.prepare import builtin_calls, functional, objects
 from srcdiff.rules import chapters
 from srcdiff.rules.registry import Rule, Text, qualified_name, rules
 
@@ -92,8 +92,18 @@ def without_derivative() -> str:
     return f"## Derivative zero or none\n\n{listed(names)}.\n"
 
 
+def _is_ours(fn: object) -> bool:
+    return (
+        str(getattr(fn, "__module__", "")).startswith("srcdiff")
+        or getattr(fn, "__objclass__", None) is object
+        or fn is object.__new__
+    )
+
+
 def taken_apart() -> str:
-    names = dict.fromkeys(spoken(fn) for fn in HANDLERS)
+    tables = (builtin_calls.HANDLERS, functional.HANDLERS, objects.HANDLERS)
+    handled = [fn for table in tables for fn in table if not _is_ours(fn)]
+    names = dict.fromkeys(spoken(fn).replace("from_iterable", "itertools.chain.from_iterable").lstrip("_") for fn in handled)
     return (
         "## Without a rule of their own\n\n"
         "Lowering takes these apart itself, since they work on structure, or are made of what has rules. Strings and\n"
