@@ -14,6 +14,7 @@ from srcdiff.passes.reuse import reuse
 from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
 from srcdiff.passes.stores import merge_stores
+from srcdiff.passes.structured import multiply_by_structure
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
@@ -21,6 +22,7 @@ PASSES: tuple[Callable[[Function], Function], ...] = (
     drop_dead_code,  # and what is left is read, so that counts of reads are true
     hoist,  # invariants before their loops
     multiply_by_inverses,  # an inverse that is there anyway, instead of solving again
+    multiply_by_structure,  # diagonals and outer products, without making them
     reuse,  # what the forward sweep has computed already
     contract,  # sums of products as inner products, signs and scalars out of them
     drop_dead_code,  # the products that are not made any more, before signs look at who reads what

@@ -207,7 +207,7 @@ def _build(p: Product, a: Staged, b: Staged) -> Staged:
     if scalars and p.scalar_divisors:
         scalar = scalars.pop(0)
         for d in p.scalar_divisors:
-            scalar = elementwise(ops.DIV, scalar, d)
+            scalar = _quotient(scalar, d)
     for x in scalars:
         scalar = x if scalar is None else elementwise(ops.MUL, scalar, x)
     if p.number != 1 or (scalar is None and (p.scalar_divisors or not p.arrays)):
@@ -283,6 +283,23 @@ def div(a: Staged, b: Staged) -> Staged:
         if len(left.arrays) == 1 and not left.divisors and (left.number != 1 or left.scalars or left.scalar_divisors):
             return _build(replace(left, scalar_divisors=(*left.scalar_divisors, b)), a, b)
     return elementwise(ops.DIV, a, b)
+
+
+def _quotient(a: Staged, b: Staged) -> Staged:
+    """`a / b` of scalars; x * r / k as x * (r / k), whose quotient other adjoints share that go through such an expression."""
+    from srcdiff.rules.staging import elementwise
+
+    stmt = _definition(a)
+    if stmt is not None and stmt.op is ops.MUL and _is_primal_float(b):
+        x, factor = _operands(a, stmt)
+        if _is_primal_float(factor) and isinstance(x.kind, Number):
+            return elementwise(ops.MUL, x, elementwise(ops.DIV, factor, b))
+    return elementwise(ops.DIV, a, b)
+
+
+def _is_primal_float(value: Staged) -> bool:
+    """A Python float of the forward sweep."""
+    return value.kind == Number("float") and isinstance(value.atom, Var) and value.atom not in value.builder.made
 
 
 def add(a: Staged, b: Staged) -> Staged:

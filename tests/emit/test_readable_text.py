@@ -319,6 +319,17 @@ def test_a_record_of_numbers_holds_the_entries_too() -> None:
     assert "kept.append((x[i + 1] - x_item**2, x_item))" in source
 
 
+def test_adjoints_that_go_through_one_expression_share_its_quotient() -> None:
+    def growth(y: float, r: float, k: float) -> float:
+        for _ in range(9):
+            half = r * (1.0 - y / k)
+            y = half * (r * (1.0 - half / k))
+        return y
+
+    source = srcdiff.grad(growth).source_for(0.5, 0.8, 5.0)
+    assert source.count("r / k") == 1
+
+
 def test_what_makes_arrays_does_not_move_past_a_loop() -> None:
     def rows(w: Any, x: Any) -> Any:
         h = x @ w
