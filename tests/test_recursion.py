@@ -638,6 +638,20 @@ def test_pullback_of_arrays_that_change_afterwards():
     assert np.array_equal(pullback(np.ones(5)), expected)
 
 
+def test_pullback_of_an_argument_that_a_record_holds():
+    def run(x, n):
+        h = x
+        for i in range(n):
+            h = h if i == 0 else np.sin(h) * run(h, i - 1)
+        return h * x
+
+    x = X.copy()
+    _, pullback = vjp(run, x, 3, argnums=0)
+    expected = pullback(np.ones(5))
+    x *= 0.0
+    assert np.array_equal(pullback(np.ones(5)), expected)
+
+
 def test_effects_run_once(capsys):
     def noisy(x, n):
         print("at", n)

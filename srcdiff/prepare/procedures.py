@@ -152,8 +152,13 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
         if sum(open_.is_open and open_.fn is callee.node for _, open_ in known.made) > MOST_GROWN:
             raise too_deep(low, callee.name, node)
         made = Specialisation(callee.node, Procedure(_spoken(callee.name)), callee.name, given.skeleton, slots_for(given.leaves))
+        mark = len(known.made)
         known.add(key, made)
-        _settle(low, callee, made, bound, given, node)
+        try:
+            _settle(low, callee, made, bound, given, node)
+        except BaseException:
+            known.forget_since(mark)
+            raise
     return _called(low, made, given, handles.leaves, tuple(around.arrays), node)
 
 
@@ -198,6 +203,8 @@ def _called(
             atoms.append(targets[-1])
     stmt = Apply(tuple(targets), made.op, args, (), low.builder.origin)
     low.builder.add(stmt)
+    if low.builder.watch is not None:
+        low.builder.watch(stmt)
     low.builder.made.update(dict.fromkeys(targets, stmt))
     value, states, written = rebuild(result.skeleton, atoms, low.new_list, low.new_dict, low.new_object)
     seen = [*arrays.arrays_in(low, handles), *around]
@@ -352,6 +359,8 @@ def _lowered(
         body = callee.node.body
         tree = statements.lower_stmts(low, body, lambda: statements.leaf(low, "return", Const(None)))
         arm = statements.settle(low, tree, builder)
+        if arm.is_dead:
+            raise low.refuse(KindError, f"every path of `{callee.name}` ends in an exception or a call of itself", node)
         low.store, value = arm.state[1], arm.value
     made.params = tuple(a for a, slot in zip(atoms, made.slots) if slot.const is None)  # type: ignore[misc]
     own = {*made.params, *variables_in(Block(tuple(builder.stmts), Return(Const(None))))}

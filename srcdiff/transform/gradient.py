@@ -157,10 +157,10 @@ def pullback(
         (*forward, Apply((), BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients[0] if is_single else gradients))
     )
     params = (*primal.params, Parameter(y_bar.hint, y_bar))
-    return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken), result
+    return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken, pairs), result
 
 
-def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]) -> list[Function]:
+def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str], pairs: Pairs) -> list[Function]:
     """The two functions of a program with both sweeps; the passes see it whole, so that facts and scopes hold in both."""
     forward, head, reverse = sweeps(program)
     kept = [v for v in free_vars(reverse) if v is not y_bar]
@@ -173,6 +173,7 @@ def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]
     reverse = map_block(reverse, lambda v: renamed.get(v, v))
     ending = Builder()
     shared = _shared_with_caller(primal, forward, head)
+    forward = pairs.with_own_arrays(forward, shared)
     owned = tuple(ending.apply(ARRAY_COPY, (v,), kind=v.kind, hint=v.hint) if v in shared else v for v in kept)
     whole = ending.apply(DISPLAY, (owned,), hint="record")
     bound = (*[bound_everywhere(s) for s in forward], *ending.stmts)
@@ -187,7 +188,7 @@ def _shared_with_caller(primal: Primal, forward: Sequence[Stmt], head: Operand) 
     for stmt in forward:
         if isinstance(stmt, Apply) and stmt.op.style in ("item", "attribute", "unpack", "call", "copy", "display"):
             rule = rule_for(stmt.op.fn)
-            if stmt.op.style != "call" or (rule is not None and rule.is_view):
+            if stmt.op.style != "call" or stmt.op.procedure is not None or (rule is not None and rule.is_view):
                 if any(v in shared for v in vars_of(stmt.args)):
                     shared.update(stmt.targets)
         elif isinstance(stmt, (If, Loop)):

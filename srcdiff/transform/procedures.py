@@ -10,16 +10,18 @@ reverse first. As it may call itself, a pair is first assumed to read nothing, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from srcdiff.analysis.activity import may_carry
+from srcdiff.analysis.freshness import fresh_results
 from srcdiff.errors import KindError
-from srcdiff.ir.kinds import Kind, ListOf, Number, Opaque, TupleOf
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import Apply, Block, Const, Function, Op, Operand, Parameter, Procedure, Return, Stmt, Var
 from srcdiff.ir.ops import procedure_op
-from srcdiff.ir.walk import free_vars, map_block, statements_of
+from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, statements_of, vars_of, with_blocks
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.hoist import hoist
@@ -112,6 +114,29 @@ class Pairs:
 
         visit(block)
         return found
+
+    def with_own_arrays(self, stmts: Sequence[Stmt], shared: Set[Var]) -> list[Stmt]:
+        """The forward sweep of a pullback: what the records of its calls may hold is not `shared` with who calls it."""
+        fresh = fresh_results(self.functions(Block(tuple(stmts), Return(Const(None)))))
+        forwards = {pair.forward for pair in self.pairs.values() if pair.has_record}
+        outside = {v for s in stmts for v in bound_by(s)} - shared
+
+        def block(inner: Sequence[Stmt]) -> list[Stmt]:
+            found: list[Stmt] = []
+            for stmt in inner:
+                if not isinstance(stmt, Apply):
+                    found.append(with_blocks(stmt, lambda b: replace(b, stmts=tuple(block(b.stmts)))))
+                    continue
+                p = stmt.op.procedure
+                args = stmt.args
+                if p is not None and p in forwards and not fresh[p][-1]:
+                    copied = {v: Var(v.hint, v.kind) for v in vars_of(args) if _has_axes(v) and v not in outside}
+                    found += [Apply((new,), ops.ARRAY_COPY, (v,)) for v, new in copied.items()]
+                    args = map_operands(args, lambda v, copied=copied: copied.get(v, v))  # type: ignore[misc]
+                found.append(replace(stmt, args=args))
+            return found
+
+        return block(stmts)
 
     # ------------------------------------------------------------ building pairs
 
@@ -238,6 +263,10 @@ def bar_kind(of: Operand) -> Kind:
 
 def _hint(arg: Operand, param: Parameter) -> str:
     return arg.hint if isinstance(arg, Var) else param.name
+
+
+def _has_axes(var: Var) -> bool:
+    return isinstance(var.kind, Unknown) or (isinstance(var.kind, Array) and var.kind.dims != ())
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -107,7 +107,10 @@ def _packed_in_arm(
     forward: Sequence[Stmt], reverse: Block, kept: Sequence[Var], record: Var, again: Mapping[Var, Var]
 ) -> tuple[list[Stmt], Operand, Block] | None:
     """The same where all that is kept is of one arm of a branch, and read in that arm alone."""
-    at = next((i for i, s in enumerate(forward) if isinstance(s, If) and kept and set(kept) <= set(s.results)), None)
+    at = next(
+        (i for i, s in enumerate(forward) if isinstance(s, If) and s.around is None and kept and set(kept) <= set(s.results)),
+        None,
+    )
     back = [s for s in reverse.stmts if any(v in kept for v in free_vars(Block((s,), Yield(()))))]
     if at is None or len(back) != 1 or not isinstance(back[0], If) or any(v in kept for v in vars_of(operands_of(reverse.end))):
         return None
