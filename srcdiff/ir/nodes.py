@@ -131,9 +131,13 @@ Operand = Atom | tuple["Operand", ...] | SliceOf | ListDisplay | DictDisplay | R
 
 @dataclass(eq=False, slots=True)
 class Procedure:
-    """A function of the program that others call; compared by identity. `name` is what it would like to be called."""
+    """A function of the program that others call; compared by identity.
+
+    `name` is what it would like to be called, `of` the name of the user's function that it comes from.
+    """
 
     name: str
+    of: str
 
     def __repr__(self) -> str:
         return self.name

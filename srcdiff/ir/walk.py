@@ -30,6 +30,7 @@ from srcdiff.ir.nodes import (
     Managed,
     Next,
     Operand,
+    Procedure,
     Range,
     RecordDisplay,
     Ref,
@@ -198,6 +199,12 @@ def free_vars(block: Block) -> list[Var]:
 
     visit(block)
     return list(found)
+
+
+def procedures_in(block: Block) -> list[Procedure]:
+    """The procedures that a block calls, in the order of the calls."""
+    found = (s.op.procedure for s in statements_of(block) if isinstance(s, Apply))
+    return list(dict.fromkeys(p for p in found if p is not None))
 
 
 def map_applies(block: Block, change: Callable[[Apply], Apply]) -> Block:

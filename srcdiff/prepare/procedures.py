@@ -21,7 +21,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir.kinds import Kind, ListOf, Number, join, map_lengths, opaque
 from srcdiff.ir.nodes import Apply, Atom, Block, Const, Function, ListDisplay, Parameter, Procedure, Ref, Return, Stmt, Var
 from srcdiff.ir.ops import DISPLAY, procedure_op
-from srcdiff.ir.walk import free_vars, map_applies, statements_of, substitute_block, variables_in
+from srcdiff.ir.walk import free_vars, map_applies, procedures_in, statements_of, substitute_block, variables_in
 from srcdiff.prepare import arrays, cells
 from srcdiff.prepare.specialisations import (
     Arguments,
@@ -151,7 +151,7 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
     if made is None:
         if sum(open_.is_open and open_.fn is callee.node for _, open_ in known.made) > MOST_GROWN:
             raise too_deep(low, callee.name, node)
-        made = Specialisation(callee.node, Procedure(_spoken(callee.name)), callee.name, given.skeleton, slots_for(given.leaves))
+        made = Specialisation(callee.node, _procedure(callee.name), callee.name, given.skeleton, slots_for(given.leaves))
         mark = len(known.made)
         known.add(key, made)
         try:
@@ -178,8 +178,9 @@ def _open_lists(low: Lowering, lists: dict[int, Kind], given: Arguments) -> None
             arrays.held_by_list(low, ref, items)
 
 
-def _spoken(name: str) -> str:
-    return "".join(c for c in name if c.isidentifier() or c.isdigit()) or "f"
+def _procedure(name: str) -> Procedure:
+    spoken = "".join(c for c in name if c.isidentifier() or c.isdigit()) or "f"
+    return Procedure(f"{spoken}_primal", spoken)
 
 
 def _called(
@@ -199,7 +200,7 @@ def _called(
         if slot.const is not None:
             atoms.append(slot.const)
         else:
-            targets.append(Var(made.procedure.name, outward(slot.kind, known)))
+            targets.append(Var(made.procedure.of, outward(slot.kind, known)))
             atoms.append(targets[-1])
     stmt = Apply(tuple(targets), made.op, args, (), low.builder.origin)
     low.builder.add(stmt)
@@ -620,7 +621,7 @@ def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], di
         size = sum(map(len, read.values())) + len(effects)
         for p, body in bodies.items():
             bound = {*made[p].params, *variables_in(body)}
-            for called in procedures_called(body):
+            for called in procedures_in(body):
                 read[p].update(dict.fromkeys(v for v in read[called] if v not in bound))
                 if called in effects:
                     effects.add(p)
@@ -639,12 +640,6 @@ def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], di
         functions[p] = Function(p.name, params, substitute_block(map_applies(body, passing), own), is_inner=True)
     whole = map_applies(Block(stmts, Return(Const(None))), passing)
     return whole.stmts, functions
-
-
-def procedures_called(block: Block) -> list[Procedure]:
-    """The procedures that a block calls, in the order of the calls."""
-    found = (s.op.procedure for s in statements_of(block) if isinstance(s, Apply))
-    return list(dict.fromkeys(p for p in found if p is not None))
 
 
 def _returned(atoms: tuple[Atom, ...]) -> Any:

@@ -21,7 +21,7 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import Apply, Block, Const, Function, Op, Operand, Parameter, Procedure, Return, Stmt, Var
 from srcdiff.ir.ops import procedure_op
-from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, statements_of, vars_of, with_blocks
+from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, procedures_in, vars_of, with_blocks
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.hoist import hoist
@@ -49,7 +49,10 @@ class Key:
 
 @dataclass(eq=False)
 class Pair:
-    """The two functions of a derivative; `reads` are the arguments that the reverse takes, besides a record if there is one."""
+    """The two functions of a derivative; `reads` are the arguments that the reverse takes, besides a record if there is one.
+
+    `instead` is a derivative by more arguments that it calls itself, and that does for it too.
+    """
 
     forward: Procedure
     reverse: Procedure
@@ -57,6 +60,7 @@ class Pair:
     has_record: bool = False
     is_built: bool = False
     functions: dict[Procedure, Function] = field(default_factory=dict)
+    instead: Key | None = None
 
 
 class Pairs:
@@ -78,6 +82,8 @@ class Pairs:
         if not bars or not by:
             return stmt
         pair = self.pair(Key(procedure, by, tuple(bars)))
+        if pair.instead is not None:
+            by, pair = pair.instead.by, self.pair(pair.instead)
         forward = stmt
         args: list[Operand] = [stmt.args[i] for i in pair.reads]
         if pair.has_record:
@@ -105,9 +111,8 @@ class Pairs:
         seen: set[Procedure] = set()
 
         def visit(inner: Block) -> None:
-            for stmt in statements_of(inner):
-                p = stmt.op.procedure if isinstance(stmt, Apply) else None
-                if p is not None and p not in seen:
+            for p in procedures_in(inner):
+                if p not in seen:
                     seen.add(p)
                     visit(every[p].body)
                     found[p] = every[p]
@@ -144,8 +149,8 @@ class Pairs:
         """The pair of a derivative, built until what it and those that it calls read agrees with what is built."""
         known = self.pairs.get(key)
         if known is None:
-            name = key.procedure.name
-            known = self.pairs[key] = Pair(Procedure(f"{name}_forward"), Procedure(f"{name}_reverse"))
+            name = key.procedure.of
+            known = self.pairs[key] = Pair(Procedure(f"{name}_forward", name), Procedure(f"{name}_reverse", name))
         if known.is_built or key in self.open:
             return known
         outermost = not self.open
@@ -159,7 +164,18 @@ class Pairs:
             for other in self.pairs.values():
                 other.is_built = False
         self.open.pop()
+        if outermost:
+            for at, pair in self.pairs.items():
+                pair.instead = self.wider(at, pair)
         return known
+
+    def wider(self, key: Key, pair: Pair) -> Key | None:
+        """A derivative by more arguments that this one needs anyway."""
+        called = {p for f in pair.functions.values() for p in procedures_in(f.body)}
+        for other, wide in self.pairs.items():
+            if (other.procedure, other.of) == (key.procedure, key.of) and set(key.by) < set(other.by) and wide.reverse in called:
+                return other
+        return None
 
     def build(self, key: Key, pair: Pair) -> None:
         from srcdiff.transform.reverse import Reverser, carrying
