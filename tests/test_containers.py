@@ -423,7 +423,7 @@ def test_a_list_in_a_list_of_the_run_is_not_changed():
 
 def key_that_comes_in_a_trip(x):
     d = {"a": 0.0}
-    for v in x:
+    for v in x[x > -100.0]:
         d["b"] = v * 2
         d["a"] += d["b"]
     return d["a"]
@@ -432,3 +432,17 @@ def key_that_comes_in_a_trip(x):
 def test_a_dict_has_its_keys_before_the_loop():
     with pytest.raises(KindError, match="another structure in each trip"):
         grad(key_that_comes_in_a_trip)(X)
+
+
+def key_that_comes_in_a_trip_over_an_argument(x):
+    d = {"a": 0.0}
+    for v in x:
+        d["b"] = v * 2
+        d["a"] += d["b"]
+    return d["a"] * d["b"]
+
+
+def test_a_loop_over_an_argument_is_unrolled_where_it_has_to_be():
+    check_gradient(key_that_comes_in_a_trip_over_an_argument, X)
+    gradient = grad(key_that_comes_in_a_trip_over_an_argument)
+    assert [len(gradient(x)) for x in (X, X[:2])] == [len(X), 2]

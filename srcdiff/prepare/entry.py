@@ -8,6 +8,7 @@ params = {"W": W, "b": b}     →  Dict("W": Array("float64", (m, n)), "b": …)
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import inspect
 import sys
@@ -111,6 +112,7 @@ def describe(value: Any, path: str) -> Structure:
             | types.BuiltinFunctionType()
             | type()
             | np.ufunc()
+            | enum.Enum()
             | slice()
             | np.dtype()
         ):
@@ -183,7 +185,7 @@ def vars_of_object(value: Any) -> dict[str, Any]:
 
 def is_object(value: Any) -> bool:
     """Whether a value is an object that is differentiated by its attributes, or may be."""
-    return is_instance(value) and not isinstance(value, (tuple, list, dict, np.ndarray))
+    return is_instance(value) and not isinstance(value, (tuple, list, dict, np.ndarray, enum.Enum, int, float, str))
 
 
 def object_like(value: Any, attributes: dict[str, Any]) -> Any:
@@ -400,7 +402,7 @@ def open_global(
         return Const(False)
     if (
         (callable(value) and not is_instance(value) and type(value) not in (functools.partial, types.MethodType))
-        or isinstance(value, (types.ModuleType, np.dtype))
+        or isinstance(value, (types.ModuleType, np.dtype, enum.Enum))
         or value is None
         or isinstance(value, (str, bytes))
     ):

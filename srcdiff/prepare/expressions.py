@@ -18,8 +18,8 @@ import numpy as np
 
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
-from srcdiff.ir.nodes import UNBOUND, Const, ListDisplay, Op, Ref, SliceOf, Var
+from srcdiff.ir.kinds import Array, Dim, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
+from srcdiff.ir.nodes import UNBOUND, Const, Free, ListDisplay, Op, Ref, SliceOf, Var
 from srcdiff.prepare import arrays, calls, containers, exceptions, generators, loops, objects, procedures, statements
 from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, spoken_kind, truth
@@ -210,6 +210,8 @@ def import_from(low: Lowering, node: ast.ImportFrom) -> None:
 
 def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Value:
     op = ops.BINARY[symbol]
+    if op not in (ops.IS, ops.IS_NOT, ops.IN, ops.NOT_IN):
+        a, b = objects.number_of(a), objects.number_of(b)
     found = objects.binary(low, symbol, a, b, node)
     if found is not None:
         return found
@@ -307,6 +309,13 @@ def _fold_containers(low: Lowering, op: Op, a: Value, b: Value, node: ast.AST) -
                     return low.new_list(low.items(x) * n.value)  # type: ignore[operator]
             if isinstance(x, ListRef) and is_atom(n) and kind_of(n) == Number("int"):
                 return low.new_list(low.builder.apply(ops.MUL, (low.operand(x), n), hint="items"))
+    if (
+        op in (ops.EQ, ops.NE)
+        and isinstance(a, (Ref, Const))
+        and isinstance(b, (Ref, Const))
+        and (isinstance(a, Ref) or isinstance(b, Ref))
+    ):
+        return Const(bool(a.value == b.value) == (op is ops.EQ))
     if op in (ops.IS, ops.IS_NOT):
         same = is_same(a, b)
         if same is not None:
@@ -510,6 +519,8 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             return _function_attribute(low, owner, name, node)
         case Ref(np.ufunc() as ufunc) if name in ("at", "reduce", "accumulate", "outer", "reduceat"):
             return Method(owner, f"{ufunc.__name__}.{name}")
+        case Ref(enum.Enum()):
+            return objects.member_attribute(low, owner, name, node)
         case Ref(value) if isinstance(value, (types.ModuleType, type)) or not callable(value):
             if not hasattr(value, name):
                 raise low.refuse(KindError, f"`{owner.text}` has no attribute `{name}`", node)
@@ -725,6 +736,45 @@ def static_length(low: Lowering, length: Any) -> int | None:
         return None
     low.requirements[f"{length.expr} == {length.hint}"] = True
     return length.hint  # type: ignore[no-any-return]
+
+
+MOST_PINNED = 64
+
+
+def pinned_items(low: Lowering, value: Value) -> list[Value] | None:
+    """The items of an iterable whose length the actual arguments tell; the guard then tests it."""
+    match value:
+        case Iterable("range", args):
+            numbers = [_pinned_int(low, a) for a in args]
+            if None in numbers or len(found := range(*numbers)) > MOST_PINNED:  # type: ignore[arg-type]
+                return None
+            return [Const(i) for i in found]
+        case Iterable("enumerate", (inner, start)):
+            items, first = pinned_items(low, inner), static_int(low, start)
+            return None if items is None or first is None else [(Const(i), x) for i, x in enumerate(items, first)]
+        case Iterable("zip", parts):
+            lists = [pinned_items(low, p) for p in parts]
+            return None if any(x is None for x in lists) else [tuple(x) for x in zip(*lists)]
+        case Iterable("reversed", (inner,)):
+            items = pinned_items(low, inner)
+            return None if items is None else items[::-1]
+        case ListRef() | Var() | Free():
+            atom = low.store[value] if isinstance(value, ListRef) else value
+            kind = kind_of(atom) if is_atom(atom) else None
+            length = kind.length if isinstance(kind, ListOf) else kind.dims[0] if isinstance(kind, Array) and kind.dims else None
+            hint = length if isinstance(length, int) else getattr(length, "hint", None)
+            if hint is None or hint > MOST_PINNED or static_length(low, length) is None:
+                return known_items(low, value)
+            return [opened(low, low.builder.item(atom, Const(i))) for i in range(hint)]
+    return known_items(low, value)
+
+
+def _pinned_int(low: Lowering, value: Value) -> int | None:
+    known = static_int(low, value)
+    kind = kind_of(value) if is_atom(value) else None
+    if known is None and isinstance(kind, Number) and isinstance(kind.length, Dim):
+        return static_length(low, kind.length)
+    return known
 
 
 # ---------------------------------------------------------------- displays

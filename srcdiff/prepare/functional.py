@@ -240,6 +240,8 @@ def extreme(low: Lowering, name: str, args: Args, kwargs: Kwargs, node: ast.AST)
     if known is None:
         if key is None:
             return None if default is None else _extreme_or(low, name, args[0], default, node)
+        known = expressions.pinned_items(low, objects.iterated(low, args[0], node))
+    if known is None:
         raise low.refuse(
             KindError,
             f"`{name}` with a key is given values of which only the run knows how many there are",

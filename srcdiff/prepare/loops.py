@@ -239,8 +239,6 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
     if items is not None and not is_counted:
         iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
-    if items is None:
-        return _dynamic(low, node, iterable, rest)
     try:
         return _dynamic(low, node, iterable, rest)
     except NeedsUnrolling:
@@ -248,6 +246,9 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
         low.restore(before)
         del builder.stmts[count:]
         builder.known = known
+        items = expressions.pinned_items(low, iterable) if items is None else items
+        if items is None:
+            raise
         return _unrolled(low, node, items, rest)
 
 
@@ -457,6 +458,7 @@ class Attempt:
         self.tied: set[tuple[Any, Any]] = set()  # carried arrays, by slot and part, that may be one with another or an outer one
         self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one object after a trip, or one from before the loop
         self.places: dict[Place, None] = {}  # attributes that the body sets
+        self.may_unroll = False  # what is None at first may be known to be so in the first trip
 
     def follows(self, ref: Any) -> bool:
         """Whether a list, dict or object may be carried by what it contains: another one in each trip."""
@@ -482,6 +484,7 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     # A value that the builder knows stays known; what it makes in vain is cut off again.
     entry, count, known = low.snapshot(), len(low.builder.stmts), dict(low.builder.known)
     attempt, first = Attempt({}, {}, {}, {}, {}), Var("", INT).serial
+    attempt.may_unroll = isinstance(node, ast.For)
     low.depth += 1
     for _ in range(ATTEMPTS):
         low.restore(entry)
@@ -748,7 +751,7 @@ def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> A
     if kind is not None and kind_of(init) != kind:
         kind = one_of_several(kind)
     if kind is None:
-        if isinstance(init, Const) and init.value is UNBOUND:
+        if isinstance(init, Const) and (init.value is UNBOUND or init.value is None and attempt.may_unroll):
             return init
         kind = _carried_kind(kind_of(init))
     return Var(slot.hint, kind, is_users)
@@ -1035,6 +1038,11 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
         if isinstance(x, Const) and x.value is UNBOUND:
             continue
         this = _carried_kind(kind_of(x))
+        if isinstance(param, Const) and param.value is None:
+            if x == param:
+                continue
+            what = f"`{slot.hint}` is None before the loop, and something else after a trip"
+            raise low.refuse(NeedsUnrolling, what, None, instead="give it its first value before the loop.")
         if isinstance(param, Const):
             attempt.kinds[(slot.key, i)] = this
             stable = False

@@ -319,6 +319,25 @@ def _member(low: Lowering, cls: Any, args: tuple[Value, ...], node: ast.AST) -> 
     return Ref(member, f"{cls.__name__}.{member.name}")
 
 
+def number_of(value: Value) -> Value:
+    """A member of an enumeration of numbers or strings, where it is computed with."""
+    if isinstance(value, Ref) and isinstance(value.value, enum.Enum) and isinstance(value.value, (int, float, str)):
+        return Const(value.value.value)
+    return value
+
+
+def member_attribute(low: Lowering, owner: Ref, name: str, node: ast.AST) -> Value:
+    """An attribute of a member of an enumeration: its name and value, or a method bound to it."""
+    found = inspect.getattr_static(type(owner.value), name, None)
+    if isinstance(found, types.FunctionType):
+        return Partial(Ref(found, name), (owner,), {})
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType) and name not in ("name", "value"):
+        return calls.call_value(low, Ref(found.fget, name), (owner,), {}, node)
+    if not hasattr(owner.value, name):
+        raise low.refuse(KindError, f"`{owner.text}` has no attribute `{name}`", node)
+    return calls.constant(low, getattr(owner.value, name), node)
+
+
 def _refuse_unreadable(low: Lowering, cls: Any, node: ast.AST) -> None:
     """Classes whose objects are not their attributes alone."""
     bases = [c for c in cls.__mro__ if c.__module__ in ("builtins", "collections", "numpy") and c is not object]
