@@ -48,6 +48,7 @@ class Gradient:
         self.primal = f
         functools.update_wrapper(self, f, updated=())
         self._companion: Gradient | None = None
+        self._around: types.FunctionType | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The gradient at these arguments; an exception of the function's own comes through, with a note of its line."""
@@ -197,6 +198,10 @@ class Gradient:
         names = list(inspect.signature(self._f, follow_wrapped=False).parameters)
         return [a if isinstance(a, str) else names[a] if -len(names) <= a < len(names) else str(a) for a in self._task.argnums]
 
+    def as_derivative(self, ref: Callable[[Any, str], Any]) -> tuple[Any, Task]:
+        """What is differentiated, and how: for a compiler that meets it inside another function."""
+        return ref(self.primal, getattr(self.primal, "__name__", "function")), self._options
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
@@ -227,11 +232,7 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
         inner, args, kwargs = resolve(f.__func__)
         return inner, (*args, f.__self__), kwargs
     if isinstance(f, Gradient):
-        raise NotDifferentiable(
-            f"`{f._f.__name__}` is a gradient already",
-            why="Derivatives of gradients are not accepted in this version.",
-            instead="differentiate `.primal`.",
-        )
+        return _around(f), (), {}
     from srcdiff.rules import chapters
 
     if chapters.find(f) is not None:
@@ -245,6 +246,41 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
         why="It is not a function written in Python, and it has no rule.",
         instead="wrap it in a function that srcdiff can read.",
     )
+
+
+def _around(f: Gradient) -> types.FunctionType:
+    """A Python function that calls a derivative, so that it can be differentiated in turn."""
+    from srcdiff.emit.load import register
+
+    if f._around is not None:
+        return f._around
+    name = "".join(c for c in f._f.__name__ if c.isalnum() or c == "_") + f"_{f._task.mode}"
+    kinds = inspect.Parameter
+    stars: dict[Any, str] = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}
+    parameters = list(inspect.signature(f._f, follow_wrapped=False).parameters.values())[len(f._bound) :]
+    parameters = [p for p in parameters if p.name not in f._named]
+    shown, passed = [], []
+    for p in parameters:
+        star = stars.get(p.kind, "")
+        shown.append(f"{star}{p.name}")
+        passed.append(f"{star}{p.name}" if star or p.kind is not p.KEYWORD_ONLY else f"{p.name}={p.name}")
+    if any(p.kind is kinds.KEYWORD_ONLY for p in parameters) and not any(p.kind is kinds.VAR_POSITIONAL for p in parameters):
+        shown.insert(next(i for i, p in enumerate(parameters) if p.kind is kinds.KEYWORD_ONLY), "*")
+    source = (
+        f"def around(derivative):\n    def {name}({', '.join(shown)}):\n        return derivative({', '.join(passed)})\n"
+        f"    return {name}\n"
+    )
+    filename = f"<{name} {id(f)}>"
+    register(filename, source)
+    namespace: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), namespace)
+    inner: types.FunctionType = namespace["around"](f)
+    made = types.FunctionType(inner.__code__, f._f.__globals__, name, None, inner.__closure__)
+    made.__module__ = f._f.__module__
+    made.__defaults__ = tuple(p.default for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY) or None
+    made.__kwdefaults__ = {p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY} or None
+    f._around = made
+    return made
 
 
 @functools.lru_cache(maxsize=256)
@@ -353,6 +389,10 @@ def value_and_grad(
     if f is None:
         return lambda g: value_and_grad(g, argnums, has_aux, holomorphic, comments=comments)
     return Gradient(f, _task("value_and_grad", argnums, has_aux, holomorphic, comments))
+
+
+grad.differentiates = "grad"  # type: ignore[attr-defined]
+value_and_grad.differentiates = "value_and_grad"  # type: ignore[attr-defined]
 
 
 class Pullback:

@@ -26,8 +26,10 @@ from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
+from srcdiff.passes.split_records import split_records
 from srcdiff.prepare.entry import Structure, describe, differentiated, unknown
 from srcdiff.prepare.program import Primal, parameters, prepare
+from srcdiff.prepare.values import operand_of
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.task import Task
@@ -64,7 +66,7 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
     wanted = {name for name, _ in selected}
     structures = {name: differentiated(s) if name in wanted else s for name, s in structures.items()}
     with recording_facts() as facts:
-        primal = settled(prepare(source, structures))
+        primal = settled(prepare(source, structures, derived))
         pairs = Pairs(primal.procedures)
         programs, result = transform(primal, task, selected, pairs)
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
@@ -87,6 +89,16 @@ def settled(primal: Primal) -> Primal:
     result = Return(primal.returned())
     program = check(Function(primal.name, primal.params, Block(primal.stmts, result), primal.docstring))
     return replace(primal, stmts=hoist(program).body.stmts)
+
+
+def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Function:
+    """The program of a gradient that is taken inside a function, to be differentiated with it."""
+    stmts = hoist(
+        Function(piece.name, piece.params, Block(piece.stmts, Return(operand_of(piece.result, piece.store))))
+    ).body.stmts
+    piece.stmts = stmts
+    (program,), _ = transform(piece, task, selected, Pairs({}))
+    return split_records(drop_dead_code(program))
 
 
 def check(program: Function) -> Function:

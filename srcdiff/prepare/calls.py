@@ -26,6 +26,7 @@ from srcdiff.prepare import (
     builtin_calls,
     cells,
     containers,
+    derivatives,
     exceptions,
     expressions,
     functional,
@@ -40,6 +41,7 @@ from srcdiff.prepare.entry import is_instance, is_library, open_held
 from srcdiff.prepare.lowering import MAX_DEPTH, Frame, Lowering
 from srcdiff.prepare.values import (
     Closure,
+    Derivative,
     DictRef,
     Generator,
     Instance,
@@ -103,6 +105,8 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
             return builtin_calls.call_method(low, fn, args, kwargs, node)
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
+        case Derivative():
+            return derivatives.call(low, fn, args, kwargs, node)
         case Record() | Instance() | ObjectRef():
             call = objects.method_of(fn, "__call__")
             if call is not None:
@@ -143,6 +147,11 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
         if out is not None:
             return writes.call_with_out(low, value, out, args, kwargs, node)
         return call_primitive(low, rule, args, kwargs, node)
+    mode = getattr(value, "differentiates", None) if isinstance(value, types.FunctionType) else None
+    if mode is not None:
+        return derivatives.make(low, mode, args, kwargs, node)
+    if hasattr(type(value), "as_derivative"):
+        return derivatives.call(low, Derivative(*value.as_derivative(Ref)), args, kwargs, node)
     if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(
         value, type
     ):

@@ -118,6 +118,7 @@ class Lowering:
     handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
     tries: list[Any] = field(default_factory=list)  # what watches the bodies of these
     raised: Any = None  # the last error that is known to be raised, and its statement
+    derive: Any = None  # makes the statements of a function's gradient from those of the function
     root_source: FunctionSource = field(init=False)
 
     # ------------------------------------------------------------ places

@@ -52,9 +52,10 @@ class Primal:
             return Const(None)
 
 
-def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
+def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any = None) -> Primal:
     """Lower a function for arguments of these structures.
 
+    `derive` makes of a lowered function the program of its gradient, for derivatives that the function takes itself.
     Which functions are called while they run is found by lowering; it begins again when one is.
     """
     chapters.load()
@@ -67,7 +68,7 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
     keeps_apart = False
     while True:
         try:
-            return _prepare(source, structures, Procedures(dict(recursive), dict(unrolled)), keeps_apart=keeps_apart)
+            return _prepare(source, structures, Procedures(dict(recursive), dict(unrolled)), derive, keeps_apart=keeps_apart)
         except Recursion as found:
             recursive[found.fn] = {**recursive.get(found.fn, {}), **found.lists}
         except procedures.ProcedureFailed as failed:
@@ -77,7 +78,9 @@ def prepare(source: FunctionSource, structures: Map[str, Structure]) -> Primal:
             keeps_apart = True
 
 
-def _prepare(source: FunctionSource, structures: Map[str, Structure], known: Procedures, *, keeps_apart: bool) -> Primal:
+def _prepare(
+    source: FunctionSource, structures: Map[str, Structure], known: Procedures, derive: Any, *, keeps_apart: bool
+) -> Primal:
     """`keeps_apart`: two expressions that give equal arrays give two arrays, since one of them is written to."""
     fn = source.node
     assert not isinstance(fn, ast.AsyncFunctionDef)
@@ -85,7 +88,7 @@ def _prepare(source: FunctionSource, structures: Map[str, Structure], known: Pro
     frame = Frame(source, locals=function_locals(fn))
     frame.node = fn
     low = Lowering(frame, prologue, serial=itertools.count(), procedures=known)
-    low.root_source, low.prologue = source, prologue
+    low.root_source, low.prologue, low.derive = source, prologue, derive
     prologue.current, prologue.merged, prologue.keeps_apart = low.current, set(), keeps_apart
     params: list[Parameter] = []
     values: dict[str, Value] = {}

@@ -21,6 +21,7 @@ from srcdiff.ir.nodes import UNBOUND, Atom, Const, DictDisplay, Free, ListDispla
 if TYPE_CHECKING:
     from srcdiff.prepare.lowering import Frame
     from srcdiff.read.source import FunctionSource
+    from srcdiff.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,14 @@ class Super:
     owner: Value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Derivative:
+    """`grad(f)` and the like: what differentiates a function when it is called."""
+
+    fn: Value
+    task: Task
+
+
 @dataclass(frozen=True, slots=True)
 class Poison:
     """A name whose value depends on the path in a way that has no single kind; reading it is refused."""
@@ -169,6 +178,8 @@ def refs_in(value: Value, store: Store | None = None) -> list[Any]:
                 visit(v.owner)
             case Generator():
                 visit(tuple(v.args.values()))
+            case Derivative():
+                visit(v.fn)
             case Closure() if v.frame not in frames:
                 frames.append(v.frame)
                 visit((*v.defaults.values(), *v.frame.vars.values()))
@@ -298,7 +309,7 @@ def rebuild(
 
 
 def _is_plain(held: Any) -> bool:
-    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison))
+    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison, Derivative))
 
 
 def operand_of(value: Value, store: Store) -> Operand:

@@ -1,0 +1,276 @@
+"""Derivatives inside of a function that is differentiated: `grad(loss)(w)` as statements of its own.
+
+    g = grad(energy)(x)        the sweeps of energy's gradient, in place, with x for its argument
+
+The function is lowered on fresh variables for what it is differentiated by, and the transform (`Lowering.derive`) makes of
+these statements those of its gradient, which the outer derivative then sees as if the user had written them.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
+from srcdiff.ir import ops
+from srcdiff.ir.kinds import Kind, ListOf, Number
+from srcdiff.ir.nodes import (
+    Apply,
+    Const,
+    DictDisplay,
+    Free,
+    ListDisplay,
+    Operand,
+    Parameter,
+    RecordDisplay,
+    Ref,
+    Return,
+    Stmt,
+    Var,
+)
+from srcdiff.ir.walk import bound_by, substitute_block
+from srcdiff.prepare import arrays, calls, objects
+from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence, Structure
+from srcdiff.prepare.lowering import Lowering
+from srcdiff.prepare.values import (
+    Closure,
+    Derivative,
+    DictRef,
+    Instance,
+    ListRef,
+    Method,
+    ObjectRef,
+    Partial,
+    Record,
+    Value,
+    flatten,
+    is_atom,
+    rebuild,
+)
+from srcdiff.rules.inference import kind_of
+from srcdiff.task import Task
+
+Args = tuple[Value, ...]
+Kwargs = dict[str, Value]
+
+
+def make(low: Lowering, mode: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """`grad(f, argnums)`: what differentiates f when it is called."""
+    bound = dict(zip(("f", "argnums", "has_aux", "holomorphic"), args)) | kwargs
+    fn = bound.pop("f", None)
+    if fn is None:
+        raise low.refuse(SyntaxNotAccepted, f"`{mode}` is used as a decorator inside a function", node, instead="call it.")
+    argnums = bound.get("argnums", Const(0))
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
+        raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
+    has_aux = bound.get("has_aux", Const(False)) == Const(True)
+    chosen = tuple(n.value for n in numbers)
+    return Derivative(fn, Task(mode, chosen, not isinstance(argnums, tuple), has_aux))
+
+
+def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """The value of `grad(f)(*args)`."""
+    fn, task = derivative.fn, derivative.task
+    names = _parameter_names(fn, len(args))
+    given: dict[str, Value] = {**dict(zip(names, args)), **kwargs}
+    chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
+    for name in chosen:
+        if name not in given:
+            raise low.refuse(KindError, f"the argument `{name}` is differentiated by, and not given", node)
+    values, atoms = dict(given), {}
+    for name in dict.fromkeys(chosen):
+        values[name], found = _opened(low, given[name], name)
+        atoms.update(found)
+    outer, before, entry = low.builder, dict(low.store), dict(low.store)
+    low.builder = outer.inside()
+    positional = tuple(values[name] for name in names[: len(args)])
+    named = {name: values[name] for name in kwargs}
+    result = arrays.settled(low, calls.call_value(low, fn, positional, named, node))
+    stmts, low.builder = tuple(low.builder.stmts), outer
+    _check_unchanged(low, before, node)
+    if low.derive is None:
+        raise low.refuse(NoRule, "a derivative is taken inside a function that is not differentiated", node)
+    structures = {name: _structure(low, values[name], name) for name in dict.fromkeys(chosen)}
+    piece = Piece(low, _spoken(fn), tuple(atoms), structures, {n: values[n] for n in structures}, stmts, result, entry)
+    body = substitute_block(low.derive(piece, task, [(name, None) for name in chosen]).body, atoms)
+    assert isinstance(body.end, Return)
+    made = {v for stmt in body.stmts for v in bound_by(stmt)}
+    for stmt in body.stmts:
+        _add(low, stmt)
+    return _value_of(low, body.end.value, made)
+
+
+class Piece:
+    """A lowered function to be differentiated: what `Primal` is of a whole one."""
+
+    def __init__(
+        self,
+        low: Lowering,
+        name: str,
+        params: tuple[Var, ...],
+        structures: dict[str, Structure],
+        values: dict[str, Value],
+        stmts: tuple[Stmt, ...],
+        result: Value,
+        entry: Any,
+    ) -> None:
+        self.source, self.name, self.docstring = low.frame.source, name, None
+        self.params = tuple(Parameter(v.hint, v) for v in params)
+        self.structures, self.values, self.stmts, self.result = structures, values, stmts, result
+        self.store, self.entry_lists = low.store, {**entry, **{k: v for k, v in low.store.items() if k not in entry}}
+
+
+def _add(low: Lowering, stmt: Stmt) -> None:
+    low.builder.add(stmt)
+    if isinstance(stmt, Apply):
+        for target in stmt.targets:
+            low.builder.made[target] = stmt
+
+
+def _opened(low: Lowering, value: Value, name: str) -> tuple[Value, dict[Var, Operand]]:
+    """An argument with fresh variables for its numbers and arrays, and what each of these stands for."""
+    skeleton, leaves = flatten(value, low.store, lambda r: True)
+    fresh: list[Any] = []
+    atoms: dict[Var, Operand] = {}
+    for i, leaf in enumerate(leaves):
+        now = low.current(leaf) if isinstance(leaf, Var) else leaf
+        if isinstance(leaf, Const) and not isinstance(leaf.value, float):
+            fresh.append(leaf)
+            continue
+        var = Var(name if len(leaves) == 1 else f"{name}_{i}", _open_kind(kind_of(leaf)))
+        fresh.append(var)
+        atoms[var] = now
+    return rebuild(skeleton, fresh, low.new_list, low.new_dict, low.new_object), atoms
+
+
+def _open_kind(kind: Kind) -> Kind:
+    return Number(kind.type) if isinstance(kind, Number) else kind
+
+
+def _check_unchanged(low: Lowering, before: dict[Any, Any], node: ast.AST) -> None:
+    for key, state in before.items():
+        if low.store.get(key) is not state and low.store.get(key) != state:
+            raise low.refuse(
+                SyntaxNotAccepted,
+                "a function that is differentiated inside another one changes what is outside of it",
+                node,
+                instead="let it work on a copy, and return what it makes.",
+            )
+
+
+def _structure(low: Lowering, value: Value, path: str) -> Structure:
+    """The structure of an argument, from the value that stands for it."""
+    match value:
+        case tuple():
+            return Sequence(tuple, tuple(_structure(low, v, f"{path}[{i}]") for i, v in enumerate(value)), path)
+        case ListRef():
+            state = low.store[value]
+            if is_atom(state):
+                return Leaf(kind_of(state), path)
+            return Sequence(list, tuple(_structure(low, v, f"{path}[{i}]") for i, v in enumerate(state)), path)
+        case DictRef():
+            pairs = low.store[value]
+            parts = tuple(_structure(low, v, f"{path}[{k!r}]") for k, v in pairs)
+            return Mapping(low.classes.get(value, dict), tuple(k for k, _ in pairs), parts, path)
+        case Record():
+            parts = tuple(_structure(low, v, f"{path}.{f}") for f, v in zip(value.fields, value.values))
+            return Fields(value.cls, value.fields, parts, path)
+        case ObjectRef():
+            pairs = low.store[value]
+            parts = tuple(_structure(low, v, f"{path}.{k}") for k, v in pairs)
+            return Fields(value.cls, tuple(k for k, _ in pairs), parts, path)
+        case Var() | Free():
+            return Leaf(kind_of(value), path)
+        case Const():
+            is_number = isinstance(value.value, (bool, int, float))
+            return Leaf(_open_kind(value.kind), path) if is_number else Known(value.value, path)
+        case Instance():
+            return Object(value.value, path)
+        case Ref():
+            return Known(value.value, path)
+        case _:
+            return Known(value, path)
+
+
+def _value_of(low: Lowering, operand: Operand, made: set[Var]) -> Value:
+    """What the gradient's source returns, as a value; its arrays are arrays of their own."""
+    match operand:
+        case tuple():
+            return tuple(_value_of(low, v, made) for v in operand)
+        case ListDisplay(items):
+            return low.new_list(tuple(_value_of(low, v, made) for v in items))
+        case DictDisplay(keys, items):
+            return low.new_dict(tuple(zip(keys, (_value_of(low, v, made) for v in items))))
+        case RecordDisplay():
+            parts = tuple(_value_of(low, v, made) for v in operand.items)
+            cls = operand.cls.value
+            if issubclass(cls, tuple):
+                return Record(cls, operand.fields, parts)
+            return low.new_object(cls, tuple(zip(operand.fields, parts)))
+        case Var() if isinstance(operand.kind, ListOf):
+            return low.new_list(operand)
+        case Var() if arrays.is_array(low, operand):
+            return _own(low, operand, made)
+        case _:
+            return operand
+
+
+def _own(low: Lowering, array: Var, made: set[Var]) -> Var:
+    """An array that the caller may write to: where it is another's, a copy is made as soon as one of them is written to."""
+    root = arrays.root_of(low, array)
+    merged = low.builder.merged
+    if low.builder.keeps_apart:
+        return low.builder.apply(ops.ARRAY_COPY, (array,), kind=array.kind, hint=array.hint)
+    if merged is not None:
+        merged.update((root, array))
+    return array
+
+
+def _spoken(fn: Value) -> str:
+    match fn:
+        case Closure():
+            return fn.name
+        case Ref():
+            return str(getattr(fn.value, "__name__", fn.text))
+        case Partial():
+            return _spoken(fn.fn)
+        case Derivative():
+            return f"{_spoken(fn.fn)}_grad"
+        case _:
+            return "function"
+
+
+def _parameter_names(fn: Value, count: int) -> list[str]:
+    """The names of the parameters that can be given by position; further ones are numbered."""
+    names: list[str] = []
+    match fn:
+        case Closure():
+            args = fn.node.args
+            names = [a.arg for a in (*args.posonlyargs, *args.args)]
+        case Partial(inner, bound, _):
+            names = _parameter_names(inner, count + len(bound))[len(bound) :]
+        case Derivative():
+            names = _parameter_names(fn.fn, count)
+        case Ref():
+            try:
+                parameters = inspect.signature(fn.value, follow_wrapped=False).parameters.values()
+            except (TypeError, ValueError):
+                parameters = ()  # type: ignore[assignment]
+            names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        case Instance() | ObjectRef() | Record():
+            call_method = objects.method_of(fn, "__call__")
+            names = _parameter_names(call_method, count + 1)[1:] if call_method is not None else []
+        case Method():
+            names = []
+    return [*names, *(f"<{i}>" for i in range(len(names), count))]
+
+
+def _name_of(low: Lowering, argnum: int | str, names: list[str], count: int, node: ast.AST) -> str:
+    if isinstance(argnum, str):
+        return argnum
+    position = argnum + count if argnum < 0 else argnum
+    if not 0 <= position < len(names):
+        raise low.refuse(KindError, f"argnums={argnum}, but {count} arguments are given", node)
+    return names[position]

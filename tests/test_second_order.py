@@ -1,0 +1,126 @@
+"""Derivatives of derivatives: of gradients, and of functions that take gradients themselves."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from srcdiff import grad, value_and_grad
+from tests.support.gradients import check_gradient
+from tests.test_writes import PROGRAMS
+
+X = np.array([0.3, -0.7, 1.1])
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def iterated(x, n):
+    s = x
+    for _ in range(n):
+        s = np.sin(s) * x
+    return s
+
+
+def test_orders_of_a_number():
+    cube = grad(lambda x: x**3)
+    second, third = grad(cube), grad(grad(cube))
+    assert (cube(2.0), second(2.0), third(2.0), grad(third)(2.0)) == (12.0, 12.0, 6.0, 0.0)
+    assert "return 6 * x" in second.source
+    assert grad(grad(grad(lambda x: np.exp(2 * x))))(0.3) == pytest.approx(8 * np.exp(0.6), rel=1e-14)
+
+
+def test_through_a_loop():
+    check_gradient(lambda x: grad(iterated)(x, 4), 0.7)
+    check_gradient(lambda x: grad(grad(iterated))(x, 3), 0.7)
+
+
+def test_a_product_with_the_hessian():
+    def product(x, v):
+        return np.sum(grad(rosenbrock)(x) * v)
+
+    v = np.array([0.2, -1.0, 0.4])
+    a, b, c = X
+    hessian = np.array(
+        [
+            [1200 * a * a - 400 * b + 2, -400 * a, 0.0],
+            [-400 * a, 202 + 1200 * b * b - 400 * c, -400 * b],
+            [0.0, -400 * b, 200.0],
+        ]
+    )
+    assert np.allclose(grad(product)(X, v), hessian @ v, rtol=1e-12)
+    assert "srcdiff" not in grad(product).source_for(X, v)
+
+
+@pytest.mark.parametrize("name", [n for n, (_, args) in PROGRAMS.items() if isinstance(args[0], np.ndarray)])
+def test_gradients_of_programs_that_write(name):
+    f, (x, *rest) = PROGRAMS[name]
+    weights = np.random.default_rng(1).normal(size=x.shape).astype(x.dtype)
+    first = grad(f)
+
+    def along(x):
+        return np.sum(first(x, *rest) * weights)
+
+    check_gradient(along, copy.deepcopy(x))
+
+
+def test_a_penalty_on_a_gradient():
+    def penalty(w, x):
+        energy = lambda y: np.sum(np.tanh(w * y) ** 2)  # noqa: E731
+        return np.sum(grad(energy)(x) ** 2)
+
+    check_gradient(penalty, np.array([0.5, 1.5, -1.0]), X, argnums=(0, 1))
+
+
+def test_a_value_and_its_gradient_inside():
+    def loss(x):
+        value, slope = value_and_grad(rosenbrock)(x)
+        return value + 0.1 * slope @ slope
+
+    check_gradient(loss, X)
+
+
+def test_an_inner_step_of_descent():
+    def inner(w, data):
+        return np.sum((np.tanh(data @ w) - 0.5) ** 2)
+
+    def outer(w, data):
+        for _ in range(3):
+            w = w - 0.1 * grad(inner)(w, data)
+        return inner(w, data)
+
+    data = np.random.default_rng(3).normal(size=(5, 3))
+    check_gradient(outer, X, data, argnums=(0, 1))
+
+
+def test_containers_and_names():
+    def energy(params, scale):
+        return scale * np.sum(params["w"] ** 2 * params["b"])
+
+    def loss(params, scale):
+        bar = grad(energy, argnums="params")(params, scale)
+        return np.sum(bar["w"] ** 3) + np.sum(bar["b"])
+
+    check_gradient(loss, {"w": X, "b": X + 1.0}, 0.7, argnums=(0, 1))
+
+
+def test_auxiliary_data_inside():
+    def energy(x):
+        y = x**2
+        return np.sum(y), y
+
+    def loss(x):
+        bar, y = grad(energy, has_aux=True)(x)
+        return np.sum(bar * y)
+
+    check_gradient(loss, X)
+
+
+def test_a_gradient_that_is_written_to_is_an_array_of_its_own():
+    def loss(x):
+        g = grad(lambda y: np.sum(y * x))(x)  # x itself
+        g[0] = 5.0
+        return np.sum(g * x)
+
+    check_gradient(loss, X)
