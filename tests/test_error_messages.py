@@ -384,11 +384,6 @@ def test_has_aux_without_a_pair(refused):
             holomorphic=True is not accepted: complex arguments have no gradient here
               Instead: differentiate by the real and the imaginary part.
             """),
-        (lambda: grad(grad(np.square)), """
-            `square` is a gradient already
-              Derivatives of gradients are not accepted in this version.
-              Instead: differentiate `.primal`.
-            """),
         (lambda: check_grads(np.sin, [0.5], order=2), """
             check_grads takes order=1 and modes=("rev",) in this version
             """),

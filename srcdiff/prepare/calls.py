@@ -159,7 +159,7 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             NoRule,
             f"`{text}` is called inside a differentiated function",
             node,
-            why="Derivatives of derivatives are not accepted in this version.",
+            why="Of the functions of this package only grad and value_and_grad are accepted there.",
             instead="compute it outside, and pass its result as an argument.",
         )
     if isinstance(value, (functools.partial, types.MethodType)):
