@@ -325,8 +325,8 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     low.store[root] = version
     if root in low.without_axes:
         low.without_axes.add(version)
-    if root in low.rows:
-        low.rows[root].indexed = True
+    for attempt in low.rows.get(root, ()):
+        attempt.indexed = True
     origin = low.origin()
     where = "" if origin is None else f" in line {origin.line}"
     shown = _put_into_list(low, root, version)

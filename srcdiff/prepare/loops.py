@@ -382,7 +382,7 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
                     stop = low.builder.apply(ops.LEN, (atom,))
                     return Header([Source(index, Range(Const(0), stop))], var, kind.length, [(var, iterable, index)])
                 if isinstance(iterable, ListRef):
-                    low.rows[var] = attempt
+                    low.rows[var] = [attempt]
                     arrays.item_of_list(low, iterable, value)
                 elif items is not None:
                     arrays.tie_like(low, var, arrays.arrays_in(low, tuple(items)))
@@ -396,8 +396,10 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
                     stop = Const(length) if isinstance(length, int) else low.builder.apply(ops.LEN, (atom,))
                     return Header([Source(index, Range(Const(0), stop))], var, length, [(var, atom, index)])
                 if isinstance(atom, Var):
-                    low.rows[var] = attempt
-                    low.rows[arrays.root_of(low, atom)] = attempt
+                    low.rows[var] = [attempt]
+                    low.rows.setdefault(arrays.root_of(low, atom), []).append(attempt)
+                    if dims != ():
+                        arrays.tie_like(low, var, [atom])
                 return Header([Source(var, low.atom(atom))], var, length)
             if low.builder.parent is not None and (isinstance(kind, Number) or isinstance(kind, Array) and kind.dims == ()):
                 var = Var("item", Number("float"))  # Python raises, if the run gets here
@@ -909,7 +911,7 @@ def _array_settled(
         return True
     is_new = ref not in attempt.mutated
     attempt.mutated[ref] = None
-    if ref in low.rows and low.rows[ref] is attempt:
+    if attempt in low.rows.get(ref, ()):
         attempt.indexed = True
     return not is_new
 

@@ -110,7 +110,7 @@ class Lowering:
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
     ties: dict[Any, set[Any]] = field(default_factory=dict)  # handles (and lists) that may share memory, both ways
-    rows: dict[Var, Any] = field(default_factory=dict)  # what a loop takes from an array → the attempt to lower that loop
+    rows: dict[Var, list[Any]] = field(default_factory=dict)  # what loops take from an array → the attempts to lower them
     procedures: Procedures = field(default_factory=Procedures)
     unknown: ResultUnknown | None = None  # why the last path was left out
     places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
@@ -237,6 +237,8 @@ class Lowering:
         try:
             operand = operand_of(value, self.store)
             return map_operand(operand, self.current) if self.versions else operand
+        except KindError:
+            raise
         except TypeError as error:
             raise self.refuse(KindError, f"a value of sort {error} cannot be passed on here") from None
 

@@ -223,6 +223,32 @@ def f(c, x):
 """)
 
 
+found("a row is read in an inner loop, then written to", f"({SQUARE},)")("""
+def f(b):
+    for row in b:
+        row += sum([v * v for v in row])
+    return np.sum(b**2)
+""")
+found("rows are read in a comprehension beside a loop over them", f"({SQUARE},)")("""
+def f(b):
+    for i, row in zip({"w": 1, "b": 2}, b):
+        row /= 2.0 + np.sum([np.sum(r) for r in b]) ** 2
+    return np.sum(b**2)
+""")
+
+SEEN_ELSEWHERE = [
+    "acc = [row for row in b][1]; acc /= 2.0; return np.sum(b)",
+    "for row in b:\n        last = row\n    last /= 2.0\n    return np.sum(b)",
+    "rows = [row for row in b]; b[0] = 1.0; return np.sum(rows[0])",
+]
+
+
+@pytest.mark.parametrize("body", SEEN_ELSEWHERE)
+def test_rows_that_outlive_their_loop_are_not_lost(body: str) -> None:
+    outcome = check(Program(f"import numpy as np\n\n\ndef f(b):\n    {body}\n", f"({SQUARE},)", (0,)))
+    assert outcome.sort in ("fine", "refused"), f"{outcome.sort}: {outcome.reason}"
+
+
 @pytest.mark.parametrize("program", FOUND)
 def test_it_is_right(program: Program) -> None:
     outcome = check(program)

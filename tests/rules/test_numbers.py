@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from srcdiff.ir.kinds import FLOAT, Array, Dim
-from srcdiff.ir.nodes import Var
+from srcdiff.ir.nodes import Apply, Var
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import dtype_of
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Shaped, rule_for, rules
@@ -193,7 +193,8 @@ def test_texts_stage_with_functions_that_have_rules(rule: Rule, c: Case, dtype: 
     asked = {name: staged(name, y) for name in rule.needs}
     result = rule.text(*stood_for, **kwargs, **asked)
     for stmt in builder.stmts:
-        assert stmt.op.style != "call" or rule_for(stmt.op.fn) is not None
+        if isinstance(stmt, Apply) and stmt.op.style == "call" and stmt.op.fn is not np.float32:
+            assert rule_for(stmt.op.fn) is not None
     if dtype == "float32" and asked and np.asarray(y).dtype == np.float32:
         for part in result if isinstance(result, tuple) else [result]:
             assert not isinstance(part, Staged) or part.dtype != np.float64

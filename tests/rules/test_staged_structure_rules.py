@@ -11,7 +11,7 @@ import pytest
 
 from srcdiff import runtime
 from srcdiff.ir.kinds import Array, Dim
-from srcdiff.ir.nodes import Apply, Const, Free, ListDisplay, Loop, Next, Range, Ref, SliceOf, Stmt, Var
+from srcdiff.ir.nodes import Apply, Const, Free, If, ListDisplay, Loop, Next, Range, Ref, SliceOf, Stmt, Var, Yield
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.registry import Case, Rule
 from srcdiff.rules.staging import Staged, materialise, wrap
@@ -41,6 +41,12 @@ def run(stmts: Sequence[Stmt], known: dict[Var, Any]) -> None:
     for stmt in stmts:
         if isinstance(stmt, Loop):
             run_loop(stmt, known)
+            continue
+        if isinstance(stmt, If):
+            arm = stmt.then if value_of(stmt.cond, known) else stmt.orelse
+            run(arm.stmts, known)
+            assert isinstance(arm.end, Yield)
+            known.update(zip(stmt.results, [value_of(v, known) for v in arm.end.values]))
             continue
         assert isinstance(stmt, Apply)
         args = [value_of(arg, known) for arg in stmt.args]
