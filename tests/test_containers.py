@@ -233,6 +233,144 @@ def list_of_arrays_that_is_written(xs):
     return np.sum(ys[-1] * ys[3])
 
 
+# ---------------------------------------------------------------- lists in lists
+
+
+@at(X)
+def table_of_costs(x):
+    y = (0.7, 1.1, 1.9, 0.2)
+    n, m = len(x), len(y)
+    d = [[1e3] * (m + 1) for _ in range(n + 1)]
+    d[0][0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            c = (x[i - 1] - y[j - 1]) ** 2
+            d[i][j] = c + min(d[i - 1][j], d[i][j - 1], d[i - 1][j - 1])
+    return d[n][m]
+
+
+@at(X)
+def grid_that_is_written(x):
+    grid = [[0.0] * 3 for _ in range(2)]
+    for i in range(2):
+        for j in range(3):
+            grid[i][j] = x[j] * (i + 1) + (grid[i - 1][j] if i else 0.0)
+    grid[1][0] *= grid[0][2]
+    grid[0][1] += grid[1][1] ** 2
+    return grid[1][2] * grid[0][1] * grid[1][0]
+
+
+@at(X)
+def row_that_is_a_name(x):
+    n = len(x)
+    a = [[x[i] * x[j] for j in range(n)] for i in range(n)]
+    for i in range(n):
+        row = a[i]
+        for j in range(n):
+            row[j] = row[j] * row[j - 1]
+            a[i][j] += row[j]
+    first = a[0]
+    a[0][1] = x[2]
+    return sum(first) * a[2][1] + first[1]
+
+
+@at(X)
+def copies_of_rows(x):
+    a = [[v, v * 2] for v in x]
+    b = [r[:] for r in a]
+    b[0][1] = a[1][0] * x[2]
+    a[2][1] = b[0][1]
+    return a[2][1] * b[0][1] + a[0][1] * b[2][1]
+
+
+@at(X)
+def rows_that_branches_change(x):
+    a = [[v, v * 2] for v in x]
+    for k in range(3):
+        if x[k] > 1:
+            a[k][0] = a[k - 1][1] * x[k]
+        else:
+            a[k][1] += x[0]
+    return sum(a[0]) * a[1][0] + a[2][0]
+
+
+@at(X)
+def cube_that_is_written(x):
+    c = [[[0.0] * 2 for _ in range(2)] for _ in range(2)]
+    for i in range(2):
+        for j in range(2):
+            for k in range(2):
+                c[i][j][k] = x[i] * x[j] + k
+    c[1][0][1] *= c[0][1][0]
+    return c[1][0][1] * c[1][1][1]
+
+
+@at(X)
+def rows_that_grow(x):
+    rows = [[v] for v in x]
+    for i in range(len(x)):
+        rows[i].append(x[0] * x[i])
+        if i > 0:
+            rows[0].append(x[i])
+    total = 0.0
+    for r in rows:
+        total += r[-1] * r[0]
+    return total * rows[0][len(x) - 1]
+
+
+def test_writes_to_a_table_print_as_they_are_written():
+    def f(x, n):
+        t = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(n):
+                t[i][j] = x * i + j
+        return t[n - 1][n - 1]
+
+    source = grad(f).source_for(2.0, 3)
+    assert "t_bar[i][j] = 0.0" in source or "[i][j] = 0.0" in source
+    assert "deepcopy" not in source and grad(f)(2.0, 3) == 2.0
+
+
+def one_row_many_times(x):
+    row, rows = [0.0] * 3, []
+    for _ in range(len(x)):
+        rows.append(row)
+    rows[0][1] = x[0]
+    return rows[1][1] * x[1]
+
+
+def rows_of_a_repeated_list(x):
+    rows = [[0.0] * 2] * len(x)
+    rows[0][1] = x[0]
+    return rows[1][1] * x[1]
+
+
+def rows_of_a_copy(x):
+    a = [[v] for v in x]
+    b = list(a)
+    b[0][0] = x[2]
+    return a[0][0] * x[1]
+
+
+@pytest.mark.parametrize("f", [one_row_many_times, rows_of_a_repeated_list, rows_of_a_copy])
+def test_a_row_that_stands_in_two_places_is_not_written(f):
+    with pytest.raises(SyntaxNotAccepted, match="may stand elsewhere as well"):
+        grad(f)(X)
+
+
+def row_that_was_replaced(x):
+    a = [[v, v] for v in x]
+    r = a[1]
+    a[1] = [x[0], x[2]]
+    r[0] = x[2] ** 2
+    return a[1][0] * r[1]
+
+
+def test_a_row_that_was_replaced_is_not_written():
+    with pytest.raises(SyntaxNotAccepted, match="stands in a list whose length the run decides"):
+        grad(row_that_was_replaced)(X)
+
+
 # ---------------------------------------------------------------- dicts
 
 

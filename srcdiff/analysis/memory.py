@@ -6,6 +6,7 @@ np.tanh(x)  fresh        x.T  a view of x        f(x)  unknown        l[i]  what
 from __future__ import annotations
 
 import builtins
+import copy
 import math
 from enum import Enum
 
@@ -107,7 +108,7 @@ def _sharing_of_call(stmt: Apply) -> Sharing:
         return Sharing.FRESH if fn in _NUMBERS else Sharing.UNKNOWN
     if fn is not None and getattr(math, name, None) is fn:
         return Sharing.NONE
-    if isinstance(fn, np.ufunc):
+    if isinstance(fn, np.ufunc) or fn is copy.deepcopy:
         return Sharing.FRESH
     if module.split(".")[0] not in ("numpy", "scipy"):
         return Sharing.UNKNOWN
@@ -143,6 +144,8 @@ def _sharing_of_method(stmt: Apply) -> Sharing:
 def _sharing_of_item(stmt: Apply) -> Sharing:
     base, index = stmt.args
     kind = _kind_of(base)
+    if isinstance(kind, ListOf) and isinstance(index, tuple) and _are_scalars(stmt.targets):
+        return Sharing.NONE  # a number of a list in the list
     if isinstance(kind, (ListOf, TupleOf)):
         is_slice = isinstance(index, SliceOf) or _kind_of(index) == Opaque("slice")
         return Sharing.SHALLOW if is_slice else Sharing.ITEM

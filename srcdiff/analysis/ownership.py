@@ -39,6 +39,7 @@ from srcdiff.ir.nodes import (
     Var,
 )
 from srcdiff.ir.walk import ends_of, operands_of, parts_of, source_targets
+from srcdiff.rules.inference import item_kind
 
 FOREIGN = 0
 _MOST_SITES = 24
@@ -236,7 +237,7 @@ class Ownership:
                 held = self.of(args[0]).held
                 if op.style in ("append", "insert") or (op.style == "index_set" and isinstance(target.kind, ListOf)):
                     held |= self.of(args[-1]).reached
-                elif isinstance(target.kind, ListOf) and not is_scalar(target.kind.item):
+                elif isinstance(target.kind, ListOf) and not is_scalar(item_kind(target.kind, args[1])):
                     held |= self.site(target)
                 self.bind(target, self.limited(Memory(self.site(target), held)))
             case "pop":

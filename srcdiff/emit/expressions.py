@@ -16,7 +16,7 @@ from srcdiff.analysis.liveness import Folds
 from srcdiff.emit.naming import UNREAD
 from srcdiff.emit.scope import Globals
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Array, Kind, Number, Opaque, Unknown, is_scalar
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, Unknown, is_scalar
 from srcdiff.ir.nodes import Apply, Const, DictDisplay, Free, If, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
 from srcdiff.ir.walk import operands_of
 from srcdiff.passes.fold import is_own
@@ -121,7 +121,7 @@ class Expressions:
                 fn = ast.Attribute(self.operand(args[0]), op.text, ast.Load())
                 return ast.Call(fn, self.operands(args[1:]), self.keywords(stmt))
             case "item":
-                return ast.Subscript(self.operand(args[0]), self.index(args[1]), ast.Load())
+                return self.subscript(self.operand(args[0]), args[0], args[1], ast.Load())
             case "display" | "copy" | "unpack":
                 return self.operand(args[0])
             case "format":
@@ -206,6 +206,14 @@ class Expressions:
             if first is not None:
                 return ast.BinOp(first, BINARY[stmt.op.text](), self.operand(stmt.args[1]))
         return None
+
+    def subscript(self, value: ast.expr, base: Operand, index: Operand, context: ast.expr_context) -> ast.Subscript:
+        """`base[i]`; of lists in lists `base[i][j]`."""
+        if isinstance(index, tuple) and isinstance(getattr(base, "kind", None), ListOf):
+            for part in index[:-1]:
+                value = ast.Subscript(value, self.index(part), ast.Load())
+            index = index[-1]
+        return ast.Subscript(value, self.index(index), context)
 
     def index(self, index: Operand) -> ast.expr:
         if isinstance(index, tuple):

@@ -39,6 +39,7 @@ from srcdiff.ir.ops import ITEM
 from srcdiff.ir.walk import ends_of, operands_of, vars_of
 from srcdiff.passes.fold import is_own
 from srcdiff.passes.place import VERSIONS
+from srcdiff.rules.inference import item_kind
 
 _SHORT = 3
 
@@ -212,24 +213,24 @@ class Statements:
             case "index_set" if (updated := self.updated(stmt, target)) is not None:
                 yield updated
             case "index_set":
-                yield ast.Assign([self.place(target, rest[0], ast.Store())], of.operand(rest[1]))
+                yield ast.Assign([self.place(stmt, target, ast.Store())], of.operand(rest[1]))
             case "index_add":
-                yield self.index_add(stmt, target, rest[0], rest[1])
+                yield self.index_add(stmt, target, rest[1])
             case style:
                 raise InternalError(f"{style} makes no version", stmt.origin)
 
-    def place(self, target: str, index: Operand, context: ast.expr_context) -> ast.Subscript:
-        return ast.Subscript(name(target), self.expressions.index(index), context)
+    def place(self, stmt: Apply, target: str, context: ast.expr_context) -> ast.Subscript:
+        return self.expressions.subscript(name(target), stmt.targets[0], stmt.args[1], context)
 
-    def index_add(self, stmt: Apply, target: str, index: Operand, value: Operand) -> ast.stmt:
+    def index_add(self, stmt: Apply, target: str, value: Operand) -> ast.stmt:
         is_subtracted = stmt.origin is not None and "-=" in stmt.origin.text
         operator, added = self.signed("+", value, is_own(stmt) or is_subtracted)
         kind = stmt.targets[0].kind
-        if isinstance(kind, ListOf) and not isinstance(kind.item, Number):
+        if isinstance(kind, ListOf) and not isinstance(item_kind(kind, stmt.args[1]), Number):
             # `l[i] += v` would write into the array that the list holds.
-            total = ast.BinOp(self.place(target, index, ast.Load()), operator, added)
-            return ast.Assign([self.place(target, index, ast.Store())], total)
-        return ast.AugAssign(self.place(target, index, ast.Store()), operator, added)
+            total = ast.BinOp(self.place(stmt, target, ast.Load()), operator, added)
+            return ast.Assign([self.place(stmt, target, ast.Store())], total)
+        return ast.AugAssign(self.place(stmt, target, ast.Store()), operator, added)
 
     def updated(self, stmt: Apply, target: str) -> ast.stmt | None:
         """`x[i] = x[i] * v` as `x[i] *= v`, where the user writes so or the line is ours."""
@@ -246,7 +247,7 @@ class Statements:
             if isinstance(item, Apply) and item.op is ITEM and item.args[1] == index:
                 base = resolved(item.args[0], of.folds)
                 if isinstance(base, Var) and base not in of.folds and of.names[base] == target:
-                    return ast.AugAssign(self.place(target, index, ast.Store()), BINARY[made.op.text](), of.operand(other))
+                    return ast.AugAssign(self.place(stmt, target, ast.Store()), BINARY[made.op.text](), of.operand(other))
         return None
 
     def signed(self, text: str, value: Operand, is_ours: bool) -> tuple[ast.operator, ast.expr]:

@@ -275,7 +275,7 @@ def one_of_several(kind: Kind) -> Kind:
 
 def join(a: Kind, b: Kind) -> Kind | None:
     """The kind of a value that is one or the other; None where no single kind fits."""
-    if a == b:
+    if a == b and not isinstance(a, ListOf):
         return a if not isinstance(a, Number) or a.length == getattr(b, "length", None) else replace(a, length=None)
     match a, b:
         case Number(s), Number(t):

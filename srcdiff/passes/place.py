@@ -11,6 +11,7 @@ not certain is copied.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -62,6 +63,7 @@ VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", 
 _MAP = Op("map", "call", "map", map)
 _TUPLE = Op("tuple", "call", "tuple", tuple)
 _LIST = Op("list", "call", "list", list)
+_DEEP_COPY = Op("copy.deepcopy", "call", "copy.deepcopy", copy.deepcopy)
 _NUMPY_COPY = Op("numpy_copy", "call", "np.array", np.array)
 
 
@@ -108,6 +110,7 @@ class _Guard:
     """
 
     wants: set[Var] = field(default_factory=set)
+    deep: set[Var] = field(default_factory=set)  # those that are to hold lists of their own as well
     copy_of: dict[Apply, Apply] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
@@ -125,19 +128,19 @@ class _Guard:
     def stmt(self, stmt: Stmt) -> list[Stmt]:
         match stmt:
             case Apply(targets, op, args, kwargs, origin) if op.style in VERSIONS:
-                copy = self.copied(args[0], targets[0], origin)
+                copy = self.copied(args[0], targets[0], origin, is_nested(stmt) or targets[0] in self.deep)
                 version = Apply(targets, op, (copy.targets[0], *args[1:]), kwargs, origin)
                 self.copy_of[version] = copy
                 return [copy, version]
             case Apply(targets, op, args):
                 if op.style == "copy" and targets[0] in self.wants:
-                    self.want(args[0])
+                    self.want(args[0], targets[0] in self.deep)
                 return [stmt]
             case If(_, then, orelse, results):
                 for i, result in enumerate(results):
                     if result in self.wants:
-                        self.want(operands_of(then.end)[i])
-                        self.want(operands_of(orelse.end)[i])
+                        self.want(operands_of(then.end)[i], result in self.deep)
+                        self.want(operands_of(orelse.end)[i], result in self.deep)
                 return [replace(stmt, then=self.block(then), orelse=self.block(orelse))]
             case Loop():
                 return self.loop(stmt)
@@ -146,6 +149,7 @@ class _Guard:
 
     def loop(self, loop: Loop) -> list[Stmt]:
         self.wants.update(param for param, result in zip(loop.params, loop.results) if result in self.wants)
+        self.deep.update(param for param, result in zip(loop.params, loop.results) if result in self.deep)
         body = self.block(loop.body)
         wanted: set[Var] = set()
         while wanted != (wanted := self.wants.intersection(loop.params)):
@@ -153,28 +157,36 @@ class _Guard:
                 if isinstance(end, Next):
                     for param, value in zip(loop.params, end.values):
                         if param in self.wants:
-                            self.want(value)
+                            self.want(value, param in self.deep)
         copies: list[Stmt] = []
         inits = list(loop.inits)
         for i, param in enumerate(loop.params):
             if param in self.wants and isinstance(inits[i], (Var, Free, Ref)):
-                copy = self.copied(inits[i], param, loop.origin)
+                copy = self.copied(inits[i], param, loop.origin, param in self.deep)
                 self.copy_of[copy] = copy
                 copies.append(copy)
                 inits[i] = copy.targets[0]
         return [*copies, replace(loop, inits=tuple(inits), body=body)]
 
-    def want(self, operand: Operand) -> None:
+    def want(self, operand: Operand, is_deep: bool = False) -> None:
         if isinstance(operand, Var):
             self.wants.add(operand)
+            if is_deep:
+                self.deep.add(operand)
 
-    def copied(self, operand: Operand, like: Var, origin: Origin | None) -> Apply:
-        self.want(operand)
+    def copied(self, operand: Operand, like: Var, origin: Origin | None, is_deep: bool) -> Apply:
+        self.want(operand, is_deep)
         target = Var(like.hint, like.kind, like.is_users)
         if not isinstance(operand, (Var, Free, Ref)):
             return Apply((target,), ops.DISPLAY, (operand,), (), origin)
-        op = _LIST if isinstance(operand.kind, ListOf) else ops.ARRAY_COPY
+        op = _DEEP_COPY if is_deep else _LIST if isinstance(operand.kind, ListOf) else ops.ARRAY_COPY
         return Apply((target,), op, (operand,), (), origin)
+
+
+def is_nested(stmt: Apply) -> bool:
+    """Whether a version is of a list in a list: `grid[i][j] = v`."""
+    is_write = stmt.op.style in ("index_set", "index_add")
+    return is_write and isinstance(stmt.targets[0].kind, ListOf) and isinstance(stmt.args[1], tuple)
 
 
 # ------------------------------------------------------------ which copies are not needed
@@ -212,7 +224,8 @@ class _Decisions(Backward):
     def at_apply(self, stmt: Apply) -> None:
         copy = self.copy_of.get(stmt)
         if copy is not None:
-            if self.may_overwrite(copy.args[0]) and (copy is stmt or self.is_apart(copy.args[0], stmt)):
+            is_alone = copy.op is not _DEEP_COPY or self.holds_alone(copy.args[0])
+            if is_alone and self.may_overwrite(copy.args[0]) and (copy is stmt or self.is_apart(copy.args[0], stmt)):
                 self.dropped.add(copy)
             else:
                 self.kept.append(copy)
@@ -228,6 +241,11 @@ class _Decisions(Backward):
         if not isinstance(operand, Var) or operand in self.live or not self.ownership.owns(operand):
             return False
         return not any(self.users.get(site) for site in self.ownership.memory[operand].own)
+
+    def holds_alone(self, operand: Operand) -> bool:
+        """Whether the lists in a list are the function's own, and no live value shares them."""
+        held = self.ownership.of(operand).held
+        return self.ownership.escaped.isdisjoint(held) and not any(self.users.get(site) for site in held)
 
     def in_the_way(self, operand: Operand) -> set[Var]:
         """The views that alone keep a value from being overwritten; none where something else does."""

@@ -245,13 +245,17 @@ def held_by_list(low: Lowering, ref: ListRef, value: Value) -> None:
 
 def list_of_the_same(low: Lowering, ref: ListRef, state: Var) -> None:
     """A list that is made of lists whose length the run decides holds the same arrays."""
-    if not (isinstance(state.kind, ListOf) and isinstance(state.kind.item, Array)):
+    if not (isinstance(state.kind, ListOf) and isinstance(state.kind.item, (Array, ListOf))):
         return
     stmt = low.builder.made.get(state)
+    if isinstance(state.kind.item, ListOf) and stmt is not None and stmt.op is ops.ITEM and not isinstance(stmt.args[1], SliceOf):
+        return  # one of the lists in a list
     sources = {state, *(vars_of(stmt.args) if stmt is not None else ())}
     for other, held in list(low.store.items()):
         if isinstance(other, ListRef) and other != ref and isinstance(held, Var) and held in sources:
             low.mixed.add(ref)
+            if isinstance(state.kind.item, ListOf):
+                low.mixed.add(other)
             for tied in list(low.ties.get(other, ())):
                 tie(low, ref, tied)
             tie(low, ref, other)

@@ -573,6 +573,13 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
         if isinstance(kind, Opaque) and kind.type == "str":
             op = Op(f"str.{name}", "method", name)
             return low.builder.apply(op, (owner, *(low.operand(a) for a in args)), kind=Opaque("str"))
+    if is_atom(owner) and kind_of(owner) == Opaque("list"):
+        raise low.refuse(
+            KindError,
+            "a list whose length the run decides holds empty lists, or lists of values of several kinds",
+            node,
+            instead="begin with lists that hold their first items, or use a list for each.",
+        )
     raise low.refuse(NoRule, f"the method `.{name}` of this value is not accepted", node)
 
 

@@ -20,7 +20,7 @@ from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, ListOf, Number, combine, is_scalar, join, opaque
 from srcdiff.ir.nodes import Const, ListDisplay, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, builtin_calls, calls, exceptions, expressions, loops
+from srcdiff.prepare import arrays, builtin_calls, calls, exceptions, expressions, loops, nested
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import DictRef, Iterable, ListRef, Reference, State, Value, is_atom, refs_in
 from srcdiff.rules.inference import kind_of
@@ -34,7 +34,13 @@ Kwargs = dict[str, Value]
 
 def put(low: Lowering, ref: ListRef | DictRef, state: State, node: ast.AST | None) -> None:
     """Change a list or dict."""
+    place = nested.place_of(low, ref) if isinstance(ref, ListRef) else None
+    if place is not None and isinstance(ref, ListRef):
+        nested.replace_whole(low, place, ref, state, node)
+        return
     refuse_hidden_change(low, ref, node)
+    if isinstance(ref, ListRef):
+        nested.move(low, ref)
     low.store[ref] = state
 
 
@@ -57,7 +63,7 @@ def refuse_hidden_change(low: Lowering, ref: Reference, node: ast.AST | None) ->
             instead="build the inner list first, and append it when it is complete.",
         )
     for other in low.twins.get(ref, ()):
-        if _is_held(low, other, ref):
+        if is_held(low, other, ref):
             raise low.refuse(
                 SyntaxNotAccepted,
                 f"{_spoken_sort(ref)} is changed that may be one of two, depending on the path taken",
@@ -71,7 +77,7 @@ def _spoken_sort(ref: Reference) -> str:
     return "a list or dict" if isinstance(ref, (ListRef, DictRef)) else "an object"
 
 
-def _is_held(low: Lowering, ref: Reference, other: Reference) -> bool:
+def is_held(low: Lowering, ref: Reference, other: Reference) -> bool:
     """Whether a name or another object still holds an object."""
     if ref not in low.store:
         return False
@@ -113,7 +119,7 @@ def own(low: Lowering, ref: ListRef, what: Sequence[Value] = ()) -> Any:
         raise low.refuse(
             loops.NeedsUnrolling, "a list that is changed at a place that only the run knows holds values of one kind"
         )
-    low.hand_over(state, low.store)
+    low.hand_over(state, low.store, ref)
     display = ListDisplay(tuple(low.operand(v) for v in state))
     atom = low.builder.apply_all(ops.DISPLAY, (display,), hint=loops.list_hint(low, ref), kind=ListOf(kind.item, len(state)))[0]
     atom.is_users = True
@@ -133,7 +139,7 @@ def _item_atom(low: Lowering, ref: ListRef, state: Var, value: Value, node: ast.
     """A value that goes into a list whose length the run decides, and the kind of that list then."""
     kind = state.kind
     assert isinstance(kind, ListOf)
-    low.hand_over(value, low.store)
+    low.hand_over(value, low.store, ref)
     arrays.held_by_list(low, ref, value)
     atom = low.atom(value)
     joined = join(kind.item, kind_of(atom))
@@ -237,6 +243,10 @@ def write_item(low: Lowering, owner: ListRef | DictRef, index: Value, value: Val
         return
     if not is_atom(index) or kind_of(index) not in (Number("int"), Number("bool")) and not _is_whole(kind_of(index)):
         raise low.refuse(KindError, "the index of a list is an integer or a slice", node)
+    place = nested.place_of(low, owner)
+    if place is not None:
+        nested.write_item(low, place, index, value, node)
+        return
     state = own(low, owner, (value,))
     atom, kind = _item_atom(low, owner, state, value, node)
     _version(low, owner, ops.INDEX_SET, (state, index, atom), node, kind)
@@ -304,6 +314,10 @@ def update_item(
         del low.builder.stmts[-1]
         low.builder.known = {k: v for k, v in low.builder.known.items() if v != stmt.targets}
         assert isinstance(owner, ListRef)
+        place = nested.place_of(low, owner)
+        if place is not None:
+            nested.write_item(low, place, index, stmt.args[1], node, ops.INDEX_ADD)
+            return
         _version(low, owner, ops.INDEX_ADD, (before, index, stmt.args[1]), node, _item_atom(low, owner, before, new, node)[1])
         return
     if new is item:
@@ -409,7 +423,10 @@ def extend(low: Lowering, ref: ListRef, value: Value, node: ast.AST) -> None:
         if items == ():
             put(low, ref, added, node)
             return
-        low.hand_over(low.store[ref] if items is not None else (), low.store)
+        low.hand_over(low.store[ref] if items is not None else (), low.store, ref)
+        kind = kind_of(added)
+        if isinstance(kind, ListOf) and isinstance(kind.item, ListOf):
+            low.mixed.add(ref)  # the lists in it are those of the other
         put(low, ref, low.builder.apply(ops.ADD, (low.operand(ref), added), hint=loops.list_hint(low, ref)), node)
     _shorten(low, ref, node, from_left=True)
 

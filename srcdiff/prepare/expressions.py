@@ -20,7 +20,7 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, Free, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, exceptions, generators, loops, objects, procedures, statements
+from srcdiff.prepare import arrays, calls, containers, exceptions, generators, loops, nested, objects, procedures, statements
 from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import (
@@ -579,12 +579,16 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             items = low.items(owner)
             if items is not None:
                 return _sequence_item(low, items, index, node, lambda part: low.new_list(part))
+            part = nested.item(low, owner, index)
+            if part is not None:
+                return part
             item = low.builder.item(low.store[owner], low.operand(index))
             if isinstance(index, SliceOf):
                 part = low.new_list(item)
                 arrays.tie(low, part, owner)
                 return part
             value = containers.inner(low, item)
+            nested.link(low, value, owner, index)
             arrays.item_of_list(low, owner, value, low.operand(index))
             return value
         case DictRef():

@@ -558,7 +558,7 @@ def _lower_once(
     for ref, kind in attempt.demoted.items():
         state = low.store[ref]
         if not is_atom(state):
-            low.hand_over(state, low.store)
+            low.hand_over(state, low.store, ref)
             display = ListDisplay(tuple(low.operand(v) for v in state))
             low.store[ref] = outer.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
             outer.made[low.store[ref]].targets[0].is_users = True
@@ -733,7 +733,7 @@ def _as_run_list(low: Lowering, ref: ListRef, kind: ListOf) -> Any:
     state = low.store[ref]
     if is_atom(state):
         return state
-    low.hand_over(state, low.store)
+    low.hand_over(state, low.store, ref)
     arrays.held_by_list(low, ref, state)
     display = ListDisplay(tuple(low.operand(v) for v in state))
     kind = ListOf(kind.item, len(state))
@@ -763,7 +763,12 @@ def _carried_kind(kind: Kind) -> Kind:
     """What a carried value is known to be: not the number that it is at first, nor as long as values of one trip say."""
     if isinstance(kind, Array) and any(is_of_values(n) for n in kind.dims or ()):
         return Array(kind.dtype, tuple(opaque() if is_of_values(n) else n for n in kind.dims or ()))
-    return Number(kind.type) if isinstance(kind, Number) else kind
+    return Number(kind.type) if isinstance(kind, Number) else _with_any_length(kind)
+
+
+def _with_any_length(kind: Kind) -> Kind:
+    """A list that may have another length in another trip, and the lists in it."""
+    return ListOf(_with_any_length(kind.item), opaque()) if isinstance(kind, ListOf) else kind
 
 
 def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
@@ -783,7 +788,7 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
         slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
         kind = attempt.kinds.get((ref, 0)) or attempt.demoted.get(ref) or kind_of(state)
         if isinstance(kind, ListOf):
-            kind = ListOf(kind.item, opaque())
+            kind = _with_any_length(kind)
         slot.params = [Var(slot.hint, kind, True)]
         low.store[ref] = slot.params[0]
         return slot
@@ -866,7 +871,7 @@ def _as_one_value(low: Lowering, end: Any, ref: Any, head: Any) -> None:
     state = end.state[1].get(ref) if isinstance(ref, ListRef) else None
     if not is_atom(head) or state is None or is_atom(state) or any(isinstance(part, Poison) for part in state):
         return
-    low.hand_over(state, end.state[1])
+    low.hand_over(state, end.state[1], ref)
     arrays.held_by_list(low, ref, state)
     display = ListDisplay(tuple(operand_of(_at_end(low, v, end), end.state[1]) for v in state))
     kind = kind_of(display) if state else head.kind

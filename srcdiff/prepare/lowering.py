@@ -99,6 +99,8 @@ class Lowering:
     twins: dict[Any, set[Any]] = field(default_factory=dict)  # lists, dicts and objects that may be the same one
     classes: dict[ListRef | DictRef, type] = field(default_factory=dict)  # of those that are no plain list or dict
     factories: dict[ListRef | DictRef, Value] = field(default_factory=dict)  # what a defaultdict makes
+    links: dict[ListRef, Any] = field(default_factory=dict)  # of a list in a list of the run: where it stands (`nested`)
+    layouts: dict[ListRef, Any] = field(default_factory=dict)  # changes when a list's items move
     cell_names: dict[ListRef, str] = field(default_factory=dict)
     limits: dict[ListRef | DictRef, int] = field(default_factory=dict)  # the maxlen of a deque
     prologue: Builder = field(init=False)  # reads what outlives the call, before anything else
@@ -114,7 +116,7 @@ class Lowering:
     procedures: Procedures = field(default_factory=Procedures)
     unknown: ResultUnknown | None = None  # why the last path was left out
     places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
-    mixed: set[ListRef] = field(default_factory=set)  # lists that may hold one array twice
+    mixed: set[ListRef | None] = field(default_factory=set)  # lists that may hold one array or list twice; None: nobody knows
     handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
     tries: list[Any] = field(default_factory=list)  # what watches the bodies of these
     raised: Any = None  # the last error that is known to be raised, and its statement
@@ -165,13 +167,18 @@ class Lowering:
         self.twins.setdefault(a, set()).add(b)
         self.twins.setdefault(b, set()).add(a)
 
-    def hand_over(self, value: Value, store: Store) -> None:
-        """A value goes into a list whose length the run decides: what it holds may not change any more."""
+    def hand_over(self, value: Value, store: Store, to: ListRef | None = None) -> None:
+        """A value goes into a list whose length the run decides: what it holds may not change apart from that list.
+
+        A list that goes into several places is seen in all of them, which nothing follows.
+        """
         for ref in refs_in(value):
+            if ref in self.inside:
+                self.mixed.add(to)
             self.inside.add(ref)
             state = self.state_in(store, ref)
-            if not is_atom(state):
-                self.hand_over(state if isinstance(ref, ListRef) else tuple(v for _, v in state), store)
+            if state is not None and not is_atom(state):
+                self.hand_over(tuple(state), store, to)
 
     def take_after(self, ref: Any, others: tuple[Any, ...]) -> None:
         """What is known of an object beside its contents, where it stands for others."""

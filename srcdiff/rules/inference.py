@@ -206,6 +206,8 @@ def item_kind(kind: Kind, index: Operand) -> Kind:
         case ListOf(item, length):
             if isinstance(index, SliceOf):
                 return ListOf(item, slice_length(length, index))
+            if isinstance(index, tuple) and len(index) > 1:  # of a list in the list
+                return item_kind(item, index[1:] if len(index) > 2 else index[1])
             return one_of_several(item)
         case Array(dtype, dims):
             return Array(dtype, None if dims is None else index_dims(dims, index))

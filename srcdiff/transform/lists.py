@@ -19,6 +19,7 @@ from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf
 from srcdiff.ir.nodes import Apply, Const, ListDisplay, Operand, SliceOf, Var
 from srcdiff.ir.walk import vars_of
 from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import item_kind as kind_of_item
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, full, zero
 
@@ -48,6 +49,7 @@ def reverse(stmt: Apply, bars: list[Staged | None], give: Give, adjoints: Adjoin
             give(adjoints, stmt.args[-1], Staged(b, item), b)
         case "index_set":
             index, value = stmt.args[1:]
+            item_kind = _bar_kind(kind_of_item(kind, index))
             item = b.apply(ops.ITEM, (bar.atom, index), kind=item_kind, hint="item_bar")
             nothing = _zero_of(value, item, b)
             rest = b.apply(ops.INDEX_SET, (bar.atom, index, nothing.atom), kind=bar.kind, hint=hint)
@@ -55,6 +57,7 @@ def reverse(stmt: Apply, bars: list[Staged | None], give: Give, adjoints: Adjoin
             give(adjoints, value, Staged(b, item), b)
         case "index_add":
             index, value = stmt.args[1:]
+            item_kind = _bar_kind(kind_of_item(kind, index))
             give(adjoints, base, bar, b)
             give(adjoints, value, Staged(b, b.apply(ops.ITEM, (bar.atom, index), kind=item_kind, hint="item_bar")), b)
         case _:

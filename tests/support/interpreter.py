@@ -153,7 +153,10 @@ class _Run:
                     base[index] += value
                 results = [base]
             case "index_set":
-                args[0][args[1]] = args[2]
+                base, index = args[0], args[1]
+                while isinstance(base, list) and isinstance(index, tuple):
+                    base, index = base[index[0]], index[1] if len(index) == 2 else index[1:]
+                base[index] = args[2]
                 results = [args[0]]
             case "append":
                 results = [[*args[0], args[1]]]
