@@ -544,6 +544,8 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             )
         if name in ("real", "imag") and not getattr(kind, "dtype", getattr(kind, "type", "")).startswith("complex"):
             return owner if name == "real" else calls.call_numpy(low, np.zeros_like, (owner,), {}, node)
+        if name in ("real", "imag"):
+            return calls.call_numpy(low, np.real if name == "real" else np.imag, (owner,), {}, node)
         if name in _ARRAY_ATTRIBUTES:
             return low.builder.apply(_ARRAY_ATTRIBUTES[name], (owner,))
         sample = kind.type if isinstance(kind, Number) else "array"

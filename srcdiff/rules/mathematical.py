@@ -205,6 +205,12 @@ def imag(val: Any) -> Any:
     return 0
 
 
+@elementwise(np.angle, wrt=("z",), at=_real)
+def angle(z: Any, deg: Any = False) -> Any:
+    """0 of a positive real number, pi of a negative one."""
+    return 0
+
+
 @elementwise(np.conjugate, at=_real)
 def conjugate(x: Any) -> Any:
     return 1

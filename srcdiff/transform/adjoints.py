@@ -13,11 +13,12 @@ import numpy as np
 
 from srcdiff.errors import InternalError, KindError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, TupleOf
+from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, TupleOf, Unknown
 from srcdiff.ir.nodes import Block, Const, ListDisplay, Loop, Next, Operand, SliceOf, Source, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.staging import Staged, add_at, astype, dims_of, operand, owned, scalar_of, zeros
+from srcdiff.rules.complex_values import is_complex
+from srcdiff.rules.staging import Staged, add_at, astype, call_for, dims_of, operand, owned, scalar_of, zeros
 
 Component = tuple[Var, int]
 
@@ -104,6 +105,9 @@ def _at(value: Any, b: Builder) -> Staged:
 
 def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Builder, var: Var) -> None:
     kind = var.kind if isinstance(key, Var) else var.kind.items[key[1]]  # type: ignore[union-attr]
+    if is_complex(contribution.kind) and not is_complex(kind) and not isinstance(kind, (ListOf, Unknown)):
+        # Re(z_bar * dz) of a real dz
+        contribution = Staged(b, b.apply(call_for(np.real), (contribution.atom,)), contribution.dims, contribution.like)
     if isinstance(kind, ListOf):
         contribution = as_list(contribution, kind, b)
     elif (
@@ -111,6 +115,7 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         and kind.dims != ()
         and isinstance(contribution.kind, Array)
         and contribution.kind.dtype != kind.dtype
+        and not is_complex(kind)
     ):
         # float32 stays float32 where the program mixes it with float64
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
@@ -167,7 +172,21 @@ def as_float(value: Staged, b: Builder) -> Staged:
     return Staged(b, b.apply(ops.call_op(float, "float"), (value.atom,), kind=Number("float")))
 
 
-_GIVES_NUMBERS = (np.sum, np.mean, np.prod, np.max, np.min, np.vdot, np.dot, np.inner, np.trace, np.std, np.var, np.einsum)
+_GIVES_NUMBERS = (
+    np.real,
+    np.sum,
+    np.mean,
+    np.prod,
+    np.max,
+    np.min,
+    np.vdot,
+    np.dot,
+    np.inner,
+    np.trace,
+    np.std,
+    np.var,
+    np.einsum,
+)
 
 
 def _may_be_array(value: Staged) -> bool:

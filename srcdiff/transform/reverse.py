@@ -43,6 +43,7 @@ from srcdiff.ir.nodes import (
 from srcdiff.ir.walk import bound_by, free_vars, map_block, operands_of, vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
+from srcdiff.rules.complex_values import TEXTS, is_complex, is_holomorphic
 from srcdiff.rules.general import contribution
 from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
 from srcdiff.rules.registry import Rule, rule_for
@@ -137,13 +138,12 @@ class Reverser:
             raise
 
     def _apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
-        for target in stmt.targets:
-            if target in self.active and _is_complex(target.kind):
-                raise NotDifferentiable(
-                    "a complex value depends on the arguments",
-                    why="Complex arithmetic has no derivative rules yet.",
-                    instead="write it with real and imaginary parts.",
-                )
+        if any(is_complex(getattr(o, "kind", None)) for o in (*stmt.targets, *stmt.args)) and not _may_be_complex(stmt):
+            raise NotDifferentiable(
+                f"`{stmt.op.text or stmt.op.key}` is given a complex value that depends on the arguments",
+                why="Its derivative rule is that of real numbers.",
+                instead="write it with real and imaginary parts.",
+            )
         bars = [adjoints.take(t) for t in stmt.targets]
         if all(bar is None for bar in bars):
             if isinstance(stmt.targets[0].kind, TupleOf):
@@ -210,6 +210,11 @@ class Reverser:
 
     def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
         rule = rule_for(stmt.op.fn)
+        if stmt.op.fn in TEXTS and is_complex(kind_of(stmt.args[0])) and bars[0] is not None:
+            text = TEXTS[stmt.op.fn]
+            z, y = Staged(b, stmt.args[0]), Staged(b, stmt.targets[0])  # type: ignore[arg-type]
+            self.give(adjoints, stmt.args[0], lift(b, text(z, y, bars[0])), b)
+            return
         if stmt.op.style == "binary" and isinstance(stmt.targets[0].kind, ListOf):
             lists.reverse_operator(stmt, bars[0], self.active, self.give, adjoints, b)
             return
@@ -513,8 +518,11 @@ def _is_unknown(operand: Operand) -> bool:
     return isinstance(kind, Unknown) or (isinstance(kind, Array) and kind.dims is None)
 
 
-def _is_complex(kind: Any) -> bool:
-    return getattr(kind, "dtype", getattr(kind, "type", "")).startswith("complex")
+def _may_be_complex(stmt: Apply) -> bool:
+    """Whether a primitive has a derivative for complex values."""
+    if stmt.op.style not in ("binary", "unary", "call"):
+        return True
+    return is_holomorphic(stmt.op.fn) or stmt.op.fn in TEXTS or stmt.op.text in ("np.array", "==", "!=")
 
 
 def _row(value: Staged, i: int, b: Builder) -> Staged:
