@@ -568,3 +568,18 @@ def test_the_determinant_of_singular_matrices():
     np.testing.assert_allclose(cofactors, [[12, -6, 0], [-6, 3, 0], [0, 0, 0]], atol=1e-12)
     np.testing.assert_allclose(grad(f)(np.zeros((3, 3))), np.zeros((3, 3)))
     check_gradient(f, np.stack([np.ones((2, 2)), np.eye(2)]))
+
+
+LEAVES = True
+
+
+def test_a_value_is_not_restored_past_a_trip_that_leaves_without_it() -> None:
+    def f(c, x):  # type: ignore[no-untyped-def]
+        before = c
+        for q in x:
+            if LEAVES:
+                return before * q
+            before = q
+        return np.sum(x)
+
+    check_gradient(f, -0.2, np.array([0.5, 1.5]), argnums=(0, 1))

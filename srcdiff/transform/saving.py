@@ -166,6 +166,8 @@ class _Plan:
                 continue
             nexts = {e.values[i] for e in ends if isinstance(e, Next)}
             exits = {e.values[i] for e in ends if isinstance(e, Exit)}
+            if any(e.values[i] == param and self._is_counted(e) for e in ends if isinstance(e, Exit)):
+                continue  # after that trip the value is not the one that the next trip would have had
             exits_with_param = param in exits
             exits -= {param}
             if len(nexts) != 1 or not exits <= nexts:
@@ -178,6 +180,10 @@ class _Plan:
                 and (not exits_with_param or i in self.trip.active)
             ):
                 self.restored[value] = i
+
+    def _is_counted(self, end: Exit) -> bool:
+        """Whether a trip that ends here is walked backwards: it has changed an active value."""
+        return any(end.values[i] != self.loop.params[i] for i in self.trip.active)
 
     def _record(self, needed: list[Var]) -> None:
         """A value that the program appends to a list of its own, once in every trip, from an empty list."""
