@@ -327,6 +327,7 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     version.hint, version.is_users = root.hint, root.is_users
     low.versions[version] = root
     low.store[root] = version
+    low.changed.add(root)
     if root in low.without_axes:
         low.without_axes.add(version)
     for attempt in low.rows.get(root, ()):

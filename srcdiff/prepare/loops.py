@@ -35,7 +35,7 @@ from srcdiff.ir.nodes import (
     Source,
     Var,
 )
-from srcdiff.prepare import arrays, cells, containers, expressions, generators, objects, statements
+from srcdiff.prepare import arrays, cells, changes, containers, expressions, generators, objects, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     REFERENCES,
@@ -234,13 +234,14 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     items = expressions.known_items(low, iterable)
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
-        return _unrolled(low, node, items, rest)
+        return _unrolled(low, node, changes.Running(low, node, iterable, items), rest)
     before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
     known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
+    running = changes.Running(low, node, iterable, items or [])
     if items is not None and not is_counted:
         iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
     try:
-        return _dynamic(low, node, iterable, rest)
+        return _dynamic(low, node, iterable, rest, running.refs if items is not None else ())
     except NeedsUnrolling:
         low.builder, low.loops, low.depth, low.frame = builder, contexts, depth, frame
         low.restore(before)
@@ -249,7 +250,7 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
         items = expressions.pinned_items(low, iterable) if items is None else items
         if items is None:
             raise
-        return _unrolled(low, node, items, rest)
+        return _unrolled(low, node, changes.Running(low, node, running.iterable, items), rest)
 
 
 def _is_constant_range(iterable: Value) -> bool:
@@ -269,12 +270,13 @@ def _stays_loop(low: Lowering, node: ast.For, items: list[Value]) -> bool:
 # ---------------------------------------------------------------- unrolled
 
 
-def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[], Any]) -> Any:
+def _unrolled(low: Lowering, node: ast.For, running: changes.Running, rest: Callable[[], Any]) -> Any:
     leaves_loop = has_jump(node.body, (ast.Break, ast.Return))
     if not leaves_loop:
         low.loops.append(Context({"continue": lambda _: statements.leaf(low, "fall")}))
-        for item in items:
-            statements.assign(low, node.target, item)
+        i = -1
+        while (i := i + 1) < len(items := running.now()):
+            statements.assign(low, node.target, items[i])
             builder = low.builder
             tree = statements.lower_stmts(low, node.body, lambda: statements.leaf(low, "fall"))
             arm = statements.settle(low, tree, builder)
@@ -287,7 +289,7 @@ def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[
         if node.orelse:
             return statements.lower_stmts(low, node.orelse, rest)
         return None
-    if len(items) > UNROLL_ATOMS:
+    if len(running.items) > UNROLL_ATOMS:
         raise low.refuse(
             SyntaxNotAccepted,
             "a loop over a long container of mixed kinds may not be left by break or return",
@@ -306,7 +308,8 @@ def _unrolled(low: Lowering, node: ast.For, items: list[Value], rest: Callable[[
         return run
 
     def trip(i: int) -> Any:
-        if i == len(items):
+        items = running.now()
+        if i >= len(items):
             context = low.loops.pop()
             try:
                 return statements.lower_stmts(low, node.orelse, rest)
@@ -467,7 +470,7 @@ class Attempt:
         return ref not in self.mutated and not any(place.owner == ref for place in self.places)
 
 
-def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any]) -> Any:
+def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Callable[[], Any], over: Sequence[Any] = ()) -> Any:
     parts = [node.target if isinstance(node, ast.For) else node.test, *node.body]
     names, rebound = assigned_names(parts), assigned_names(parts, augmented=False)
     names = {n: None for n in names if n in rebound or not arrays.is_array(low, low.frame.vars.get(n))}
@@ -499,6 +502,8 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     else:
         raise low.refuse(KindError, "the kinds of what this loop carries do not settle", node)
     low.depth -= 1
+    if any(ref in attempt.mutated for ref in over):
+        raise changes.while_it_runs(low, node)
     for name in private:  # what it was in the last trip, nobody asks
         low.frame.vars.pop(name, None)
     # A return leaves the loop before its else is asked.
@@ -718,7 +723,7 @@ def _know_twins(low: Lowering, slots: list[Slot], attempt: Attempt) -> None:
             if len(old) == 1:
                 low.take_after(ref, (old[0],))
             for other in (*old, *(r for key, r in attempt.entangled if key == slot.key and isinstance(r, REFERENCES))):
-                low.be_twins(ref, other)
+                low.stand_for(ref, other)
             for key, other, sources in made:
                 if any(source in old for source in sources) or (slot.key, key) in attempt.entangled:
                     low.be_twins(ref, other)
@@ -1132,6 +1137,9 @@ def _finish(
     low.builder.add(
         Loop(tuple(header.sources), tuple(params), inits, _block(tree, inner, ways), tuple(results), low.origin(node))
     )
+    for slot in slots:
+        if isinstance(slot.key, ListRef) and slot.params and slot.params[0] in params:
+            changes.refuse_ahead(low, node, slot.params[0], slot.inits[0])
     for ref in [ref for ref in low.store if isinstance(ref, Var) and ref.serial >= mark]:
         del low.store[ref]  # an array of a trip's own
     for slot, part in zip(used, parts):

@@ -107,6 +107,7 @@ class Lowering:
     openings: dict[Any, Value] = field(default_factory=dict)  # what the prologue has read
     initial: Store = field(default_factory=dict)  # what the lists, dicts and objects among it contain at first
     arguments: list[Any] = field(default_factory=list)  # (path, object, reference) of each object that outlives the call
+    changed: set[Var] = field(default_factory=set)  # arrays that are written to
     written: set[Any] = field(default_factory=set)  # objects of which an attribute is set
     without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
@@ -167,6 +168,12 @@ class Lowering:
         self.twins.setdefault(a, set()).add(b)
         self.twins.setdefault(b, set()).add(a)
 
+    def stand_for(self, new: Any, ref: Any) -> None:
+        """A new object of the store may be one of the run that was there before, and so each that this one may be."""
+        for other in (ref, *self.twins.get(ref, ())):
+            if other != new:
+                self.be_twins(new, other)
+
     def hand_over(self, value: Value, store: Store, to: ListRef | None = None) -> None:
         """A value goes into a list whose length the run decides: what it holds may not change apart from that list.
 
@@ -216,7 +223,7 @@ class Lowering:
                 return value
         if isinstance(ref, Instance) and name in vars_of_object(ref.value):
             return read_attribute(self, ref, name)
-        cls = type(ref.value) if isinstance(ref, Instance) else ref.cls
+        cls = class_of(ref)
         return read_class_attribute(self, cls, name) if is_plain_attribute(cls, name) else Const(UNBOUND)
 
     def set_attribute(self, ref: ObjectRef | Instance, name: str, value: Value) -> None:
@@ -244,7 +251,7 @@ class Lowering:
         try:
             operand = operand_of(value, self.store)
             return map_operand(operand, self.current) if self.versions else operand
-        except KindError:
+        except SrcdiffError:
             raise
         except TypeError as error:
             raise self.refuse(KindError, f"a value of sort {error} cannot be passed on here") from None
@@ -268,6 +275,10 @@ class Lowering:
 
 
 Snapshot = tuple[dict[str, Value], Store]
+
+
+def class_of(ref: ObjectRef | Instance) -> type:
+    return type(ref.value) if isinstance(ref, Instance) else ref.cls
 
 
 def truth(value: Value, low: Lowering) -> bool | None:
@@ -453,7 +464,7 @@ class Joiner:
             case (Record(), Record()) if (a.cls, a.fields) == (b.cls, b.fields) and any(_holds_object(x) for x in (a, b)):
                 parts = [self.values(x, y, hint, is_users) for x, y in zip(a.values, b.values)]
                 return next((p for p in parts if isinstance(p, Poison)), Record(a.cls, a.fields, tuple(parts)))
-            case (ListRef(), ListRef()) | (DictRef(), DictRef()) | (ObjectRef(), ObjectRef()):
+            case (ListRef(), ListRef()) | (DictRef(), DictRef()) | (ObjectRef() | Instance(), ObjectRef() | Instance()):
                 return self._objects(a, b, hint, is_users)
         return None
 
@@ -461,7 +472,9 @@ class Joiner:
         """Two objects: a new one, which may be either. What sees one of the two afterwards is told by `twins`."""
         if (a, b) in self.objects:
             return self.objects[(a, b)]
-        is_alike = self.low.classes.get(a) is self.low.classes.get(b) and getattr(a, "cls", None) is getattr(b, "cls", None)
+        is_alike = self.low.classes.get(a) is self.low.classes.get(b)
+        if isinstance(a, (ObjectRef, Instance)):
+            is_alike = class_of(a) is class_of(b)
         if not is_alike:
             return Poison(f"`{hint}` has another structure on each path")
         x, y = self.low.state_in(self.then.state[1], a), self.low.state_in(self.orelse.state[1], b)
@@ -475,8 +488,8 @@ class Joiner:
             if state is None:
                 return Poison(f"`{hint}` has another structure on each path")
             joined = self.low.new_list(state)
-        elif isinstance(a, ObjectRef):
-            joined = self.objects[(a, b)] = self.low.new_object(a.cls, ())  # it may contain itself
+        elif isinstance(a, (ObjectRef, Instance)):
+            joined = self.objects[(a, b)] = self.low.new_object(class_of(a), ())  # it may contain itself
             self.low.store[joined] = self.attributes(a, b, x, y)
         elif [k for k, _ in x] == [k for k, _ in y]:
             joined = self.low.new_dict(tuple((k, self.values(i, j, hint, is_users)) for (k, i), (_, j) in zip(x, y)))
@@ -489,7 +502,10 @@ class Joiner:
         before = (self.orelse.state[1], self.then.state[1])
         for ref, store in zip((a, b), before):
             if self.low.state_in(store, ref) is not None:  # it was there before the paths parted
-                self.low.be_twins(joined, ref)
+                self.low.stand_for(joined, ref)
+            else:
+                for other in list(self.low.twins.get(ref, ())):
+                    self.low.be_twins(joined, other)
         self.objects[(a, b)] = joined
         return joined
 
@@ -500,6 +516,8 @@ class Joiner:
             return self.low.attribute_in(arm.state[1], ref, name)
 
         names = {**dict(x), **dict(y)}
+        for ref in {a, b} if a != b else ():
+            names |= vars_of_object(ref.value) if isinstance(ref, Instance) else {}
         return tuple((n, self.values(of(self.then, a, n), of(self.orelse, b, n), n, True)) for n in names)
 
     def state_of(self, a: State, b: State, hint: str) -> State | None:
@@ -525,7 +543,7 @@ class Joiner:
 
 def _holds_object(value: Value) -> bool:
     match value:
-        case ListRef() | DictRef() | ObjectRef():
+        case ListRef() | DictRef() | ObjectRef() | Instance():
             return True
         case tuple():
             return any(_holds_object(v) for v in value)

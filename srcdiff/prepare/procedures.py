@@ -341,7 +341,7 @@ def _lowered(
 
     builder = Builder()
     builder.made, builder.current = low.builder.made, low.builder.current
-    builder.merged, builder.keeps_apart = low.builder.merged, low.builder.keeps_apart
+    builder.merged, builder.keeps_apart, builder.written = low.builder.merged, low.builder.keeps_apart, low.builder.written
     frame = Frame(callee.source, {}, callee.outer, calls.function_locals(callee.node), low.frame.depth + 1)
     frame.node, frame.caller = callee.node, low.frame
     atoms, refs = _parameters(low, made, bound, given), list[ListRef | DictRef | ObjectRef]()

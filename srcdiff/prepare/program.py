@@ -89,7 +89,8 @@ def _prepare(
     frame.node = fn
     low = Lowering(frame, prologue, serial=itertools.count(), procedures=known)
     low.root_source, low.prologue, low.derive = source, prologue, derive
-    prologue.current, prologue.merged, prologue.keeps_apart = low.current, set(), keeps_apart
+    prologue.current, prologue.written = low.current, low.changed
+    prologue.merged, prologue.keeps_apart = set(), keeps_apart
     params: list[Parameter] = []
     values: dict[str, Value] = {}
     for name, style, default in parameters(source):
@@ -104,7 +105,8 @@ def _prepare(
     low.foreign.clear()  # what the function changes of its arguments is a view of its own
     builder = low.builder = Builder()
     builder.made, builder.transposed, builder.known = prologue.made, prologue.transposed, prologue.known
-    builder.current, builder.merged, builder.keeps_apart = prologue.current, prologue.merged, keeps_apart
+    builder.current, builder.written = prologue.current, prologue.written
+    builder.merged, builder.keeps_apart = prologue.merged, keeps_apart
     if fn in known.recursive:
         low.builder.origin = low.origin(fn)
         result = procedures.call(low, procedures.Callee(source, fn, None, source.name), values, fn)

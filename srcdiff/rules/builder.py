@@ -5,7 +5,7 @@ b.apply(ADD, (x, y))      the Var of `x + y`, the same Var when asked again in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from srcdiff.ir import ops
@@ -50,6 +50,7 @@ class Builder:
         # While a function is lowered: what an array that was written to holds now (`Lowering.current`), and the arrays that
         # two expressions of the user's gave, which are two objects where one of them is written to.
         self.current: Callable[[Var], Operand] | None = None if parent is None else parent.current
+        self.written: Container[Var] | None = None if parent is None else parent.written
         self.merged: set[Var] | None = None if parent is None else parent.merged
         self.keeps_apart: bool = False if parent is None else parent.keeps_apart
 
@@ -111,7 +112,7 @@ class Builder:
         is_shared = _is_shared(op, args)
         if is_shared:
             found = self.find(key)
-            if found is not None and not (self.merged is not None and self._is_apart(found)):
+            if found is not None and not self._is_written(found) and not (self.merged is not None and self._is_apart(found)):
                 return found
         kinds = infer(op, args, kwargs) if kind is None else kind
         if not isinstance(kinds, tuple):
@@ -129,6 +130,10 @@ class Builder:
         if is_shared and not any(isinstance(k, ListOf) for k in kinds):
             self.known[key] = targets
         return targets
+
+    def _is_written(self, found: tuple[Var, ...]) -> bool:
+        """Whether an array that an expression gave before has been written to since, so that it is no longer what that gives."""
+        return self.written is not None and any(v in self.written for v in found)
 
     def _is_apart(self, found: tuple[Var, ...]) -> bool:
         """Whether two expressions of the user's give two arrays; notes that they count as one where it does not matter."""
