@@ -13,16 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from srcdiff.analysis.places import WRITES, Places
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, is_scalar
+from srcdiff.ir.kinds import Array, Kind, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Caught, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, item_kind, kind_of
 from srcdiff.transform.adjoints import Adjoints
-
-WRITES = frozenset(["index_set", "index_add", "scatter_add"])
-"""The styles that overwrite a part of an array."""
 
 
 def is_write(stmt: Stmt) -> bool:
@@ -51,10 +49,16 @@ class Objects:
         self.depth: dict[Var, int] = {}
         self.writes: list[tuple[Var, int]] = []
         self.writing: set[Loop | If] = set()
+        self.seen: set[Var] = set()
+        self.stored_in: dict[Var, Apply] = {}  # what a write stores as it is, and can be read from the array afterwards
         self._block(stmts, 0)
-        self.overwritten: dict[Var, list[int]] = {}
+        written = {self.find(target) for target, _ in self.writes}
+        versions = {v: root for v in self.seen if (root := self.find(v)) in written}
+        self.unread = Places(stmts, versions).unread() if written else set()
+        self.overwritten: dict[Var, list[int]] = {root: [] for root in written}
         for target, order in self.writes:
-            self.overwritten.setdefault(self.find(target), []).append(order)
+            if self.made[target] not in self.unread:
+                self.overwritten[self.find(target)].append(order)
 
     def find(self, var: Var) -> Var:
         """The array that a value is a version of, named by one of its versions."""
@@ -72,6 +76,8 @@ class Objects:
             return None
         if self.is_overwritten(operand):
             return self.find(operand)
+        if operand in self.stored_in:
+            return self.find(self.stored_in[operand].targets[0])
         stmt = self.made.get(operand)
         if stmt is not None and stmt.op is ops.ITEM and self.is_overwritten(stmt.args[0]):
             assert isinstance(stmt.args[0], Var)
@@ -93,6 +99,7 @@ class Objects:
         first: Var | None = None
         for operand in operands:
             if isinstance(operand, Var) and _is_array(operand):
+                self.seen.add(operand)
                 root = self.find(operand)
                 if first is None:
                     first = root
@@ -109,6 +116,7 @@ class Objects:
                         self._unite((args[0], targets[0]))
                     if is_write(stmt) and not in_try:  # of a body that has failed nobody knows how far it came
                         region = item_kind(kind_of(args[0]), args[1])
+                        self._store(stmt, region, depth)
                         self.writes.append((targets[0], depth + (getattr(region, "ndim", 0) or 0)))
                 case If(_, then, orelse, results, _, around):
                     for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end)):
@@ -120,6 +128,13 @@ class Objects:
                     for param, result, *values in zip(stmt.params, stmt.results, *rows):
                         self._unite((param, result, *values))
                     self._tree(stmt.body, depth + 1, in_try)
+
+    def _store(self, stmt: Apply, region: Kind, depth: int) -> None:
+        value, index = stmt.args[2], stmt.args[1]
+        if stmt.op is not ops.INDEX_SET or not isinstance(value, Var) or not is_basic_index(index):
+            return
+        if value.kind == region and isinstance(region, Array) and self.depth.get(value) == depth:
+            self.stored_in.setdefault(value, stmt)
 
     def _tree(self, block: Block, depth: int, in_try: bool = False) -> None:
         self._block(block.stmts, depth, in_try)
@@ -145,7 +160,7 @@ class Keeping:
         chosen = set()
         for array, cost in costs.items():
             theirs = Counter(objects.overwritten[array])
-            mine, other = max(cost), max(theirs)
+            mine, other = max(cost), max(theirs, default=-1)
             if mine > other or (mine == other and cost[mine] > theirs[other]):
                 chosen.add(array)
         return frozenset(chosen)
@@ -246,6 +261,12 @@ class Restorer:
             return
         target = stmt.targets[0]
         held = adjoints.array(target) or target
+        value = stmt.args[2]
+        if isinstance(value, Var) and self.objects.stored_in.get(value) is stmt:
+            adjoints.put_array(value, b.apply(ops.ITEM, (held, index), kind=value.kind, hint=value.hint))
+        if stmt in self.objects.unread:
+            adjoints.put_array(base, held)
+            return
         old = read.get((base, index))
         if old is None:
             old = Var(f"{base.hint}_old", item_kind(base.kind, index))
