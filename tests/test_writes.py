@@ -398,6 +398,41 @@ def int_buffer(x):
     return np.sum(x**2 * k)
 
 
+CROSSED = np.array([[0, 1], [0, 0]])
+
+
+@prog(S)
+def lists_combined_with_each_other_repeat(x):
+    y = x * 2
+    y[[0, 1], CROSSED] = x[:2, :2]
+    y[[2, 3], CROSSED] += x[:2, :2]
+    return np.sum(y**2 * np.arange(16.0).reshape(4, 4)) + np.sum(y[[0, 1], CROSSED] ** 2 * np.arange(4.0).reshape(2, 2))
+
+
+@prog(S)
+def lists_of_numbers_that_the_run_knows(x):
+    y = x * 2
+    i, j = np.argmax(x[0]), np.argmin(x[0])
+    if i != j:
+        y[[i, j]] = y[[j, i]] * x[0]
+    y[np.ix_([0, i], [1, 2])] += x[:2, :2] ** 2
+    for e in range(2):
+        y[np.ix_([e, e + 1], [1 + e, e])] += x[:2, :2] ** 2
+        y[[e, (e + i) % 4]] *= x[0]
+    return np.sum(y**2 * np.arange(16.0).reshape(4, 4))
+
+
+@prog(A4)
+def whole_by_slice(x):
+    h = np.zeros(4)
+    total = 0.0
+    for t in range(3):
+        h[:] = np.tanh(h * x + x)
+        total += np.sum(h**2)
+        h[...] = x[t]
+    return total + h[0]
+
+
 @prog(A4)
 def slices_overlap(x):
     y = x * 1.0

@@ -42,7 +42,7 @@ from srcdiff.ir.walk import ends_of, operands_of, parts_of, source_targets
 from srcdiff.rules.inference import item_kind
 
 FOREIGN = 0
-_MOST_SITES = 24
+_MOST_SITES, _MOST_HELD = 24, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +148,16 @@ class Ownership:
         return self.limited(memory)
 
     def limited(self, memory: Memory) -> Memory:
-        """Memory of very many origins counts as the caller's, and each of them as handed to the caller."""
-        if len(memory.own) + len(memory.held) <= _MOST_SITES:
-            return memory
-        self.escaped |= memory.reached
-        return _FOREIGN
+        """Memory of very many origins counts as the caller's, and each of them as handed to the caller. A list of very many
+        things stays the function's own.
+        """
+        if len(memory.own) > _MOST_SITES:
+            self.escaped |= memory.reached
+            return _FOREIGN
+        if len(memory.held) > _MOST_HELD:
+            self.escaped |= memory.held
+            return Memory(memory.own, _FOREIGN.own)
+        return memory
 
     def container(self, var: Var | None, items: Iterable[Operand]) -> Memory:
         held = self.joined(items).reached

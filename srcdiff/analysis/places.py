@@ -14,17 +14,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from srcdiff.analysis.inequalities import Sum, added, can_hold, number
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Length, Number
-from srcdiff.ir.nodes import Apply, Block, Branch, Const, If, Loop, Operand, Range, SliceOf, Stmt, Var
-from srcdiff.ir.walk import blocks_of, operands_of, source_atoms, source_targets, vars_of
-from srcdiff.rules.inference import is_basic_index
+from srcdiff.ir.kinds import INT, Array, Length, Number
+from srcdiff.ir.nodes import Apply, Atom, Block, Branch, Const, If, ListDisplay, Loop, Operand, Range, SliceOf, Stmt, Var
+from srcdiff.ir.walk import operands_of, source_atoms, source_targets, vars_of
+from srcdiff.rules.inference import is_basic_index, kind_of
 
 WRITES = frozenset(["index_set", "index_add", "scatter_add"])
 """The styles that overwrite a part of an array."""
 
 _MANY = 400  # pairs of accesses of an array
+_MANY_PLACES = 8
 
 WHOLE = SliceOf(Const(None), Const(None), Const(None))
 
@@ -41,6 +44,7 @@ class _Access:
     nest: Nest
     order: tuple[int, ...]
     intervals: tuple[Interval, ...] | None  # None: the whole array
+    claims: tuple[Sum, ...]  # sums that are at least zero where it runs
 
 
 @dataclass
@@ -60,6 +64,9 @@ class Places:
         self.objects: dict[Var, _Object] = {}
         self.made: dict[Var, Apply] = {}
         self.nest_of: dict[Var, Nest] = {}
+        self.distinct: set[Apply] = set()  # what is indexed by a list of different places
+        self.claims: tuple[Sum, ...] = ()
+        self.unequal: tuple[Sum, ...] = ()
         self.counter = 0
         self._block(stmts, (), ())
 
@@ -74,6 +81,10 @@ class Places:
                     for target in targets:
                         self.made[target] = stmt
                         self._bind(target, nest)
+                    if op.fn in (np.argmax, np.argmin):
+                        self.claims += ({targets[0]: 1},)
+                    if op is ops.ITEM or op.style in WRITES:
+                        self._lists(stmt)
                     array = args[0] if args and isinstance(args[0], Var) and args[0] in self.find else None
                     if array is not None and op.style in WRITES:
                         self._object(array).writes.append((stmt, self._access(array, args[1], nest, here)))
@@ -86,8 +97,10 @@ class Places:
                 case If():
                     for result in stmt.results:
                         self._bind(result, nest)
-                    for arm in (stmt.then, stmt.orelse):
+                    for arm, truth in ((stmt.then, True), (stmt.orelse, False)):
+                        outside = self._suppose(stmt.cond, truth)
                         self._block(arm.stmts, nest, order)
+                        self.claims, self.unequal = outside
                 case Loop():
                     self._reads([a for source in stmt.sources for a in source_atoms(source)], nest, here)
                     for target in (t for source in stmt.sources for t in source_targets(source)):
@@ -95,13 +108,18 @@ class Places:
                     for var in (*stmt.params, *stmt.results):
                         self._bind(var, nest)
                     self.nest_of.update((param, (*nest, stmt)) for param in stmt.params)
+                    outside = self.claims, self.unequal
+                    self.claims += tuple(self._of_trips(stmt))
                     self._tree(stmt.body, (*nest, stmt), here)
+                    self.claims, self.unequal = outside
 
     def _tree(self, block: Block, nest: Nest, order: tuple[int, ...]) -> None:
         self._block(block.stmts, nest, order)
         if isinstance(block.end, Branch):
-            for inner in blocks_of(block.end):
-                self._tree(inner, nest, order)
+            for arm, truth in ((block.end.then, True), (block.end.orelse, False)):
+                outside = self._suppose(block.end.cond, truth)
+                self._tree(arm, nest, order)
+                self.claims, self.unequal = outside
 
     def _bind(self, var: Var, nest: Nest) -> None:
         self.nest_of[var] = nest
@@ -115,13 +133,12 @@ class Places:
     def _reads(self, operands: Sequence[Operand], nest: Nest, order: tuple[int, ...]) -> None:
         for var in vars_of(operands):
             if var in self.find:
-                self._object(var).reads.append(_Access(nest, order, None))
+                self._object(var).reads.append(_Access(nest, order, None, self.claims))
 
     def _access(self, array: Var, index: Operand, nest: Nest, order: tuple[int, ...]) -> _Access:
         dims = array.kind.dims if isinstance(array.kind, Array) else None
         if dims is None or not is_basic_index(index):
-            return _Access(nest, order, None)
-        claims = self._claims(nest)
+            return _Access(nest, order, None, self.claims)
         parts = list(index) if isinstance(index, tuple) else [index]
         parts = [p for p in parts if not (isinstance(p, Const) and p.value is None)]
         for i, part in enumerate(parts):
@@ -129,26 +146,79 @@ class Places:
                 parts[i : i + 1] = [WHOLE] * (len(dims) - len(parts) + 1)
                 break
         parts += [WHOLE] * (len(dims) - len(parts))
-        return _Access(nest, order, tuple(self._interval(p, n, claims) for p, n in zip(parts, dims)))
+        return _Access(nest, order, tuple(self._interval(p, n) for p, n in zip(parts, dims)), self.claims)
+
+    def _lists(self, stmt: Apply) -> None:
+        """Note a statement whose index has lists of certainly different places, none or all of them counted from the end."""
+        index = stmt.args[1]
+        lists: list[Operand] = []
+        for part in index if isinstance(index, tuple) else (index,):
+            made = self.made.get(part) if isinstance(part, Var) else None
+            lists += made.args if made is not None and made.op.fn is np.ix_ else () if is_basic_index(part) else (part,)
+        if lists and all(isinstance(part, ListDisplay) and self._is_of_places(part.items) for part in lists):
+            self.distinct.add(stmt)
+
+    def _is_of_places(self, items: tuple[Operand, ...]) -> bool:
+        if len(items) > _MANY_PLACES or not all(_is_integer(item) for item in items):
+            return False
+        sums = [self._sum(item) for item in items]
+        apart = all(self._differ(added(a, b, -1)) for i, a in enumerate(sums) for b in sums[:i])
+        return apart and all(self._is_sure(place) for place in sums)
+
+    # ------------------------------------------------------------ what holds
+
+    def _suppose(self, cond: Atom, truth: bool) -> tuple[tuple[Sum, ...], tuple[Sum, ...]]:
+        """From here on a condition holds, or does not; returns what held before."""
+        before = self.claims, self.unequal
+        stmt = self.made.get(cond) if isinstance(cond, Var) else None
+        if stmt is None or len(stmt.args) != 2 or not all(_is_integer(arg) for arg in stmt.args):
+            return before
+        difference = added(self._sum(stmt.args[0]), self._sum(stmt.args[1]), -1)
+        opposite = added({}, difference, -1)
+        match stmt.op.text, truth:
+            case ("<", True) | (">=", False):
+                self.claims += (added(opposite, number(-1)),)
+            case (">", True) | ("<=", False):
+                self.claims += (added(difference, number(-1)),)
+            case ("<=", True) | (">", False):
+                self.claims += (opposite,)
+            case (">=", True) | ("<", False):
+                self.claims += (difference,)
+            case ("==", True) | ("!=", False):
+                self.claims += (difference, opposite)
+            case ("!=", True) | ("==", False):
+                self.unequal += (difference, opposite)
+                for side in (difference, opposite):
+                    if self._is_sure(side):
+                        self.claims += (added(side, number(-1)),)
+        return before
+
+    def _is_sure(self, total: Sum) -> bool:
+        """Whether a sum is at least zero."""
+        return not can_hold([*self.claims, added(number(-1), total, -1)])
+
+    def _differ(self, difference: Sum) -> bool:
+        """Whether a difference is certainly not zero."""
+        return difference in self.unequal or not can_hold([*self.claims, difference, added({}, difference, -1)])
 
     # ------------------------------------------------------------ sums
 
-    def _interval(self, part: Operand, length: Length, claims: list[Sum]) -> Interval:
+    def _interval(self, part: Operand, length: Length) -> Interval:
         end = _length(length)
         if isinstance(part, SliceOf):
             if part.step not in (Const(None), Const(1)):
                 return None, None
             first = Const(0) if part.start == Const(None) else part.start
-            start = self._place(first, end, claims)
-            stop = end if part.stop == Const(None) else self._place(part.stop, end, claims)
+            start = self._place(first, end)
+            stop = end if part.stop == Const(None) else self._place(part.stop, end)
             return start, added(stop, number(-1)) if stop is not None else None
-        place = self._place(part, end, claims)
+        place = self._place(part, end)
         return place, place
 
-    def _place(self, operand: Operand, end: Sum | None, claims: list[Sum]) -> Sum | None:
+    def _place(self, operand: Operand, end: Sum | None) -> Sum | None:
         """Where an index or a bound of a slice lies, counted from the beginning; None where its sign is not known."""
         place = self._sum(operand)
-        if not can_hold([*claims, added(number(-1), place, -1)]):
+        if self._is_sure(place):
             return place
         if isinstance(operand, Const) and end is not None:
             return added(end, place)
@@ -176,10 +246,10 @@ class Places:
                     return added({}, self._sum(other), factor.value)
         return {operand: 1}
 
-    def _claims(self, nest: Nest) -> list[Sum]:
+    def _of_trips(self, loop: Loop) -> list[Sum]:
         """What holds of the numbers of the trips: sums that are at least zero."""
         claims = []
-        for source in (s for loop in nest for s in loop.sources):
+        for source in loop.sources:
             if isinstance(source.iterable, Range) and isinstance(source.target, Var) and _step(source.iterable):
                 of = source.iterable
                 i: Sum = {source.target: 1}
@@ -198,17 +268,15 @@ class Places:
         found: set[Apply] = set()
         for of in self.objects.values():
             if len(of.writes) * len(of.reads) <= _MANY:
-                claims = {access.nest: self._claims(access.nest) for access in (*of.reads, *(w for _, w in of.writes))}
-                found.update(
-                    stmt for stmt, write in of.writes if not any(self._meet(r, write, of.birth or (), claims) for r in of.reads)
-                )
+                birth = of.birth or ()
+                found.update(stmt for stmt, write in of.writes if not any(self._meet(r, write, birth) for r in of.reads))
         return found
 
-    def _meet(self, read: _Access, write: _Access, birth: Nest, claims: dict[Nest, list[Sum]]) -> bool:
+    def _meet(self, read: _Access, write: _Access, birth: Nest) -> bool:
         """Whether a read may come before a write to the same place."""
         common = _shared(read.nest, write.nest)
         for k in range(len(birth), len(common) + 1):
-            told = [self._named(c, side, k) for side, access in enumerate((read, write)) for c in claims[access.nest]]
+            told = [self._named(c, side, k) for side, access in enumerate((read, write)) for c in access.claims]
             if k == len(common):
                 if read.order[k] > write.order[k]:
                     continue
@@ -238,6 +306,11 @@ class Places:
                 read, write = (self._named({source.target: direction}, side, k) for side in (0, 1))
                 return [added(added(write, read, -1), number(-1))]
         return []
+
+
+def _is_integer(operand: Operand) -> bool:
+    kind = kind_of(operand)
+    return kind == INT or (isinstance(kind, Array) and kind.dims == () and kind.dtype.startswith("int"))
 
 
 def _step(of: Range) -> int:

@@ -17,13 +17,14 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, ListOf, Number, Opaque, Unknown
-from srcdiff.ir.nodes import Const, ListDisplay, Operand, Ref, SliceOf, Var
+from srcdiff.ir.kinds import Array, Number, Opaque, Unknown
+from srcdiff.ir.nodes import Const, Ref, SliceOf, Var
 from srcdiff.prepare import arrays, calls, expressions
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import ListRef, Value, is_atom
-from srcdiff.rules.inference import is_basic_index, kind_of
+from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
+from srcdiff.rules.repetition import is_without_repetition
 
 Args = tuple[Value, ...]
 Kwargs = dict[str, Value]
@@ -48,7 +49,7 @@ def update_item(low: Lowering, owner: Value, index: Value, operator: str, value:
     _check_array(low, owner, node)
     place = low.operand(index)
     kind, added = kind_of(owner), kind_of(low.atom(_as_array(low, value, node)))
-    adds = operator in ("Add", "Sub") and (is_basic_index(place) or is_unique(place))
+    adds = operator in ("Add", "Sub") and is_without_repetition(place)
     if adds and isinstance(kind, Array) and kind.dtype.startswith(("float", "complex")) and isinstance(added, (Number, Array)):
         new = low.atom(_as_array(low, value, node))
         if operator == "Sub":
@@ -94,24 +95,6 @@ def _fitting(low: Lowering, value: Value, owner: Value, node: ast.AST) -> Any:
     if is_complex and isinstance(held, Array) and not held.dtype.startswith("complex"):
         raise low.refuse(KindError, f"a complex value is stored in an array of {held.dtype}", node)
     return new
-
-
-def is_unique(index: Operand) -> bool:
-    """Whether an index with arrays certainly names no place twice: a mask, or different literals."""
-    parts = index if isinstance(index, tuple) else (index,)
-    for part in parts:
-        kind = getattr(part, "kind", None)
-        if isinstance(kind, Array) and kind.dtype == "bool":
-            continue
-        if isinstance(part, ListDisplay) and all(isinstance(i, Const) for i in part.items):
-            values = [i.value for i in part.items]  # type: ignore[union-attr]
-            if all(isinstance(v, bool) for v in values):
-                continue
-            if len(set(values)) == len(values) and (all(v >= 0 for v in values) or all(v < 0 for v in values)):
-                return True
-        if isinstance(kind, (Array, ListOf)) and getattr(kind, "dims", None) != () or isinstance(part, (ListDisplay, tuple)):
-            return False
-    return True
 
 
 # ---------------------------------------------------------------- whole arrays
@@ -283,10 +266,10 @@ def call_ufunc_method(low: Lowering, fn: np.ufunc, name: str, args: Args, kwargs
         owner, index, value = args[0], low.operand(args[1]), _fitting(low, args[2], args[0], node)
         if fn is np.subtract:
             value = _negative(low, value, node)
-        is_once = is_basic_index(index) or is_unique(index)
+        is_once = is_without_repetition(index)
         arrays.store_item(low, owner, index, value, ops.INDEX_ADD if is_once else ops.SCATTER_ADD, node)
         return Const(None)
-    if name == "at" and (is_basic_index(low.operand(args[1])) or is_unique(low.operand(args[1]))):
+    if name == "at" and is_without_repetition(low.operand(args[1])):
         item = expressions.subscript(low, args[0], args[1], node)
         write_item(low, args[0], args[1], calls.call_numpy(low, fn, (item, *args[2:]), {}, node), node)
         return Const(None)

@@ -314,6 +314,15 @@ def is_basic_index(index: Operand) -> bool:
     return not any(_is_advanced(p) for p in parts)
 
 
+def is_whole_index(index: Operand) -> bool:
+    """Whether `x[index]` is all of x: `x[:]`, `x[...]`, `x[:, :]`."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return bool(parts) and all(p == _WHOLE or (isinstance(p, Const) and p.value is Ellipsis) for p in parts)
+
+
+_WHOLE = SliceOf(Const(None), Const(None), Const(None))
+
+
 def _index_shape(part: Operand) -> Shape | None:
     kind = kind_of(part)
     if isinstance(kind, Array):

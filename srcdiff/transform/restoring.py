@@ -19,7 +19,7 @@ from srcdiff.ir.kinds import Array, Kind, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Caught, If, Loop, Operand, Stmt, Var
 from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, vars_of
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import is_basic_index, item_kind, kind_of
+from srcdiff.rules.inference import is_basic_index, is_whole_index, item_kind, kind_of
 from srcdiff.transform.adjoints import Adjoints
 
 
@@ -54,7 +54,9 @@ class Objects:
         self._block(stmts, 0)
         written = {self.find(target) for target, _ in self.writes}
         versions = {v: root for v in self.seen if (root := self.find(v)) in written}
-        self.unread = Places(stmts, versions).unread() if written else set()
+        places = Places(stmts, versions) if written else None
+        self.unread = places.unread() if places is not None else set()
+        self.distinct = places.distinct if places is not None else set()
         self.overwritten: dict[Var, list[int]] = {root: [] for root in written}
         for target, order in self.writes:
             if self.made[target] not in self.unread:
@@ -271,6 +273,9 @@ class Restorer:
         if old is None:
             old = Var(f"{base.hint}_old", item_kind(base.kind, index))
             forward.append(Apply((old,), ops.ITEM, (base, index), (), stmt.origin))
+        if is_whole_index(index) and old.kind == base.kind:
+            adjoints.put_array(base, old)
+            return
         current, b.current = b.current, None
         place = map_operand(index, lambda v: self.now(v, adjoints, b))
         before = b.apply(ops.INDEX_SET, (held, place, old), hint=base.hint, kind=base.kind)

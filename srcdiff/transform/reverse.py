@@ -35,7 +35,6 @@ from srcdiff.ir.nodes import (
     Operand,
     Origin,
     Ref,
-    SliceOf,
     Stmt,
     Var,
     Yield,
@@ -45,8 +44,9 @@ from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.complex_values import TEXTS, is_complex, is_holomorphic
 from srcdiff.rules.general import contribution
-from srcdiff.rules.inference import bind, call_bound, is_basic_index, kind_of
+from srcdiff.rules.inference import bind, call_bound, kind_of
 from srcdiff.rules.registry import Rule, rule_for
+from srcdiff.rules.repetition import is_without_repetition
 from srcdiff.rules.staging import (
     Staged,
     dims_of,
@@ -158,7 +158,7 @@ class Reverser:
             case "attribute" if op is ops.TRANSPOSE and first is not None:
                 self.give(adjoints, args[0], first.T, b)
             case "item" if first is not None:
-                self._item(args[0], args[1], first, adjoints, b)
+                self._item(stmt, first, adjoints, b)
             case "display" | "copy":
                 self.give(adjoints, args[0], first, b)
             case "method" if first is not None:
@@ -200,13 +200,16 @@ class Reverser:
             elif stmt.op is ops.ITEM and isinstance(source, Var):
                 raise KindError("the derivative of a tuple in a list is not accepted", instead="keep a list for each part.")
 
-    def is_unique(self, index: Operand, base: Var) -> bool:
-        """Whether an index certainly names each place of `base` at most once."""
-        return _is_unique(index, base, self)
+    def is_unique(self, stmt: Apply) -> bool:
+        """Whether the index of a statement certainly names each place at most once."""
+        return stmt in self.objects.distinct or is_without_repetition(
+            stmt.args[1], lambda part: isinstance(part, Var) and part in self.permutations
+        )
 
-    def _item(self, base: Operand, index: Operand, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
+    def _item(self, stmt: Apply, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
+        base, index = stmt.args
         if isinstance(base, Var) and base in self.active:
-            add_item(adjoints, base, index, y_bar, b, is_unique=_is_unique(index, base, self))
+            add_item(adjoints, base, index, y_bar, b, is_unique=self.is_unique(stmt))
 
     def _rule(self, stmt: Apply, bars: list[Staged | None], adjoints: Adjoints, b: Builder) -> None:
         rule = rule_for(stmt.op.fn)
@@ -531,29 +534,6 @@ def _row(value: Staged, i: int, b: Builder) -> Staged:
     if value.dims is not None and own is not None and len(own) < len(value.dims):
         return Staged(b, value.atom, value.dims[1:], lambda: b.item(value.like(), Const(i)))
     return Staged(b, value.atom, value.dims, value.like)[i]  # type: ignore[no-any-return]
-
-
-def _is_unique(index: Operand, base: Var, reverser: Reverser) -> bool:
-    """Whether an index certainly names each place at most once."""
-    if is_basic_index(index):
-        return True
-    parts = index if isinstance(index, tuple) else (index,)
-    for part in parts:
-        kind = kind_of(part)
-        if isinstance(kind, Array) and kind.dtype == "bool":
-            continue
-        if isinstance(part, Var) and part in reverser.permutations:
-            return True
-        if isinstance(kind, Array) and kind.dims == () or isinstance(kind, Number):
-            continue
-        if isinstance(part, ListDisplay) and all(isinstance(i, Const) for i in part.items):
-            values = [i.value for i in part.items]  # type: ignore[union-attr]
-            if len(set(values)) == len(values) and (all(v >= 0 for v in values) or all(v < 0 for v in values)):
-                return True
-        if isinstance(kind, (Array, ListOf, TupleOf)) or isinstance(part, (ListDisplay, tuple)):
-            if not (isinstance(part, SliceOf)):
-                return False
-    return True
 
 
 def _reverse_origin(origin: Origin | None) -> Origin | None:

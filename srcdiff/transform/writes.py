@@ -12,10 +12,10 @@ import numpy as np
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
-from srcdiff.ir.nodes import Apply, Const, Operand, Ref, Var
+from srcdiff.ir.nodes import Apply, Atom, Const, Operand, Ref, Var
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import item_kind, kind_of
+from srcdiff.rules.inference import is_whole_index, item_kind, kind_of
 from srcdiff.rules.staging import Staged, call_for, dims_of, unbroadcast
 from srcdiff.transform.adjoints import Adjoints, full
 
@@ -27,10 +27,14 @@ def reverse_write(reverser: Reverser, stmt: Apply, y_bar: Staged, adjoints: Adjo
     base, index, value = stmt.args
     target = stmt.targets[0]
     is_set = stmt.op is ops.INDEX_SET
+    if is_set and is_whole_index(index):
+        if isinstance(value, Var) and value in reverser.active:
+            reverser.give(adjoints, value, unbroadcast(y_bar, dims_of(value.kind), value), b)
+        return
     if isinstance(value, Var) and value in reverser.active:
         part = _part(stmt, y_bar, b)
-        if is_set and not reverser.is_unique(index, target):
-            part = factors.mul(part, Staged(b, _is_last(target, index, b)))
+        if is_set and not reverser.is_unique(stmt):
+            part = factors.mul(part, Staged(b, _is_last(full(y_bar, target).atom, index, b)))
         reverser.give(adjoints, value, unbroadcast(part, dims_of(value.kind), value), b)
     if not isinstance(base, Var) or base not in reverser.active:
         return
@@ -57,9 +61,9 @@ def _part(stmt: Apply, y_bar: Staged, b: Builder) -> Staged:
     return Staged(b, item)
 
 
-def _is_last(target: Var, index: Operand, b: Builder) -> Var:
+def _is_last(like: Atom, index: Operand, b: Builder) -> Var:
     """Of an index that names places more than once, which of its places are the last of their name: NumPy keeps that value."""
-    shape = b.apply(ops.SHAPE, (target,))
+    shape = b.apply(ops.SHAPE, (like,))
     numbers = b.apply(call_for(np.zeros), (shape, Ref(int, "int")), hint="last")
     item = b.item(numbers, index)
     kind = item.kind
