@@ -22,6 +22,7 @@ from srcdiff.ir.kinds import INT, Array, Length, Number
 from srcdiff.ir.nodes import Apply, Atom, Block, Branch, Const, If, ListDisplay, Loop, Operand, Range, SliceOf, Stmt, Var
 from srcdiff.ir.walk import operands_of, source_atoms, source_targets, vars_of
 from srcdiff.rules.inference import is_basic_index, kind_of
+from srcdiff.rules.registry import rule_for
 
 WRITES = frozenset(["index_set", "index_add", "scatter_add"])
 """The styles that overwrite a part of an array."""
@@ -93,7 +94,7 @@ class Places:
                         self._object(array).reads.append(self._access(array, args[1], nest, here))
                         self._reads(args[1:], nest, here)
                     elif op not in (ops.SHAPE, ops.LEN, ops.SIZE, ops.NDIM):
-                        self._reads(operands_of(stmt), nest, here)
+                        self._reads((*operands_of(stmt), *(targets if _reads_its_result(stmt) else ())), nest, here)
                 case If():
                     for result in stmt.results:
                         self._bind(result, nest)
@@ -306,6 +307,12 @@ class Places:
                 read, write = (self._named({source.target: direction}, side, k) for side in (0, 1))
                 return [added(added(write, read, -1), number(-1))]
         return []
+
+
+def _reads_its_result(stmt: Apply) -> bool:
+    """Whether the derivative of an operation may read the operation's result."""
+    rule = rule_for(stmt.op.fn)
+    return stmt.op not in (ops.COPY, ops.ARRAY_COPY) and (rule is None or "y" in rule.needs or stmt.op.procedure is not None)
 
 
 def _is_integer(operand: Operand) -> bool:
