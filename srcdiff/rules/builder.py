@@ -65,13 +65,13 @@ class Builder:
         if self.watch is not None and isinstance(stmt, Apply):
             self.watch(stmt)
 
-    def foresee(self, stmts: Iterable[Stmt]) -> None:
-        """What statements before this block have computed need not be computed again."""
+    def foresee(self, stmts: Iterable[Stmt], written: Container[Var] = ()) -> None:
+        """What statements before this block have computed need not be computed again, but for arrays that are written to."""
         for stmt in stmts:
             if (
                 isinstance(stmt, Apply)
                 and _is_shared(stmt.op, stmt.args)
-                and not any(isinstance(t.kind, ListOf) for t in stmt.targets)
+                and not any(isinstance(t.kind, ListOf) or t in written for t in stmt.targets)
             ):
                 self.known.setdefault((stmt.op, stmt.args, stmt.kwargs), stmt.targets)
 

@@ -106,10 +106,10 @@ def _sweep(
 ) -> tuple[tuple[list[Stmt], Builder, tuple[Operand, ...], Any], Reverser]:
     builder = Builder()
     pairs, beside = seeds(builder)
-    builder.foresee(primal.stmts)
     selected = [_selected(primal, a) for a in argnums]
     inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in pairs]
     reverser = Reverser(carrying(primal.stmts, inputs, outputs), primal.stmts, procedures, plan=plan)
+    builder.foresee(primal.stmts, reverser.objects.versions)
     adjoints = Adjoints()
     for var, seed in pairs:
         existing = adjoints.get(var)

@@ -183,7 +183,6 @@ class Pairs:
         primal = self.primals[key.procedure]
         returned = _results(primal)
         b = Builder()
-        b.foresee(primal.body.stmts)
         inputs = [primal.params[i].var for i in key.by]
         for var in inputs:
             if isinstance(var.kind, TupleOf):
@@ -191,6 +190,7 @@ class Pairs:
         outputs = [v for i in key.of if isinstance(v := returned[i], Var)]
         own = frozenset(p.var for p in primal.params)
         reverser = Reverser(carrying(primal.body.stmts, inputs, outputs), primal.body.stmts, self, own)
+        b.foresee(primal.body.stmts, reverser.objects.versions)
         adjoints, bars = Adjoints(), []
         taken = {p.name for p in primal.params}
         for i in key.of:

@@ -53,8 +53,8 @@ class Objects:
         self.stored_in: dict[Var, Apply] = {}  # what a write stores as it is, and can be read from the array afterwards
         self._block(stmts, 0)
         written = {self.find(target) for target, _ in self.writes}
-        versions = {v: root for v in self.seen if (root := self.find(v)) in written}
-        places = Places(stmts, versions) if written else None
+        self.versions = {v: root for v in self.seen if (root := self.find(v)) in written}
+        places = Places(stmts, self.versions) if written else None
         self.unread = places.unread() if places is not None else set()
         self.distinct = places.distinct if places is not None else set()
         self.overwritten: dict[Var, list[int]] = {root: [] for root in written}
@@ -274,7 +274,8 @@ class Restorer:
             old = Var(f"{base.hint}_old", item_kind(base.kind, index))
             forward.append(Apply((old,), ops.ITEM, (base, index), (), stmt.origin))
         if is_whole_index(index) and old.kind == base.kind:
-            adjoints.put_array(base, old)
+            for version in (base, old):
+                adjoints.put_array(version, old)
             return
         current, b.current = b.current, None
         place = map_operand(index, lambda v: self.now(v, adjoints, b))
