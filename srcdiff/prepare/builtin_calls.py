@@ -132,7 +132,7 @@ def _sum(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
 
 
 def _accumulate(low: Lowering, iterable: Value, start: Value, node: ast.AST) -> Value:
-    return _loop(low, node, "for item in it: total = add(total, item)", it=iterable, total=start, add=Ref(_added, "sum"))
+    return accumulated(low, node, it=iterable, total=start, add=Ref(_added, "sum"))
 
 
 def _added(total: Any, item: Any) -> Any:
@@ -153,8 +153,9 @@ def _unless_neutral(symbol: str, neutral: int) -> Handler:
     return handler
 
 
-def _loop(low: Lowering, node: ast.AST, text: str, *, it: Value, total: Value, add: Ref) -> Value:
-    tree = ast.parse(text).body
+def accumulated(low: Lowering, node: ast.AST, *, it: Value, total: Value, add: Value) -> Value:
+    """What comes of `total` when each item is added, by `add`."""
+    tree = ast.parse("for item in it: total = add(total, item)").body
     hidden = _hidden_names(low, tree[0], node)
     low.frame.vars.update({hidden["it"]: it, hidden["total"]: total, hidden["add"]: add})
     statements.lower_whole(low, tree)
@@ -194,7 +195,7 @@ def _product(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     start = kwargs.get("start", Const(1))
     items = expressions.known_items(low, args[0])
     if items is None:
-        return _loop(low, node, "for item in it: total = add(total, item)", it=args[0], total=start, add=Ref(_multiplied, "prod"))
+        return accumulated(low, node, it=args[0], total=start, add=Ref(_multiplied, "prod"))
     total = start
     for item in items:
         total = item if total == Const(1) else expressions.binary(low, "Mult", total, item, node)

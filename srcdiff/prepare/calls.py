@@ -275,12 +275,6 @@ def _inline(
         low.builder.origin = origin
 
 
-def inline_text(low: Lowering, fn: types.FunctionType, args: tuple[Value, ...], node: ast.AST) -> Value:
-    """A call of a function of ours, whose text says what is meant."""
-    source = read_function(fn)
-    return _inline(low, source, source.node, None, {}, fn.__name__, args, {}, node)
-
-
 @functools.lru_cache(maxsize=1024)
 def function_locals(fn: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that are local to a function: its parameters and what it binds."""

@@ -73,7 +73,8 @@ def refuse_ahead(low: Lowering, node: ast.AST, param: Var, init: Operand) -> Non
     origins = _origins(loop)
     for stmt in statements_of(loop.body):
         if isinstance(stmt, Apply) and stmt.op.style in _WRITES and _may_be(stmt.args[0], param, origins):
-            if stmt.op not in (ops.INDEX_SET, ops.INDEX_ADD) or stmt.args[1] not in counters:
+            index = stmt.args[1] if stmt.op in (ops.INDEX_SET, ops.INDEX_ADD) else None
+            if (index[0] if isinstance(index, tuple) and index else index) not in counters:
                 raise while_it_runs(low, node)
 
 

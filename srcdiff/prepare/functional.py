@@ -21,7 +21,7 @@ import numpy as np
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, is_scalar
-from srcdiff.ir.nodes import Const, Ref
+from srcdiff.ir.nodes import Const, Ref, SliceOf
 from srcdiff.prepare import builtin_calls, calls, expressions, generators, iterators, objects
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import (
@@ -312,9 +312,11 @@ def _reduce(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     fn, xs, *initial = args
     known = items(low, xs, node)
     if known is None or len(known) > 64:
-        text: Any = iterators.reduced_from if initial else iterators.reduced
-        xs = objects.iterated(low, xs, node) if initial else sequence(low, xs, node)
-        return calls.inline_text(low, text, (fn, xs, *initial), node)
+        if initial:
+            return builtin_calls.accumulated(low, node, it=objects.iterated(low, xs, node), total=initial[0], add=fn)
+        whole = sequence(low, xs, node)
+        rest = expressions.subscript(low, whole, SliceOf(Const(1), Const(None), Const(None)), node)
+        return builtin_calls.accumulated(low, node, it=rest, total=expressions.subscript(low, whole, Const(0), node), add=fn)
     rest = [*initial, *known]
     if not rest:
         raise low.refuse(KindError, "reduce() of nothing", node)
@@ -420,8 +422,6 @@ def _pairwise(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value
     if known is not None:
         return tuple(itertools.pairwise(known))
     xs = sequence(low, args[0], node)
-    from srcdiff.ir.nodes import SliceOf
-
     rest = expressions.subscript(low, xs, SliceOf(Const(1), Const(None), Const(None)), node)
     return Iterable("zip", (xs, rest))
 
@@ -436,8 +436,6 @@ def _islice(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             return tuple(itertools.islice(known, *numbers))
     if isinstance(xs, Generator) and start in (Const(None), Const(0)) and step in (Const(None), Const(1)):
         return written(low, iterators.first_of, xs, stop)
-    from srcdiff.ir.nodes import SliceOf
-
     return expressions.subscript(low, sequence(low, xs, node), SliceOf(*(low.atom(b) for b in (start, stop, step))), node)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir.nodes import Const
-from srcdiff.prepare import builtin_calls, calls, expressions, loops, statements
+from srcdiff.prepare import builtin_calls, calls, expressions, iterators, loops, statements
 from srcdiff.prepare.lowering import Frame, Lowering
 from srcdiff.prepare.values import Generator, Iterable, Value
 from srcdiff.read.source import FunctionSource
@@ -88,7 +88,7 @@ def in_place(low: Lowering, loop: ast.For, generator: Generator) -> list[ast.stm
     for name, value in generator.args.items():
         low.frame.vars[hidden[name]] = value
     frame = None if generator.frame is low.frame else generator.frame
-    renaming = _Renaming(hidden, frame, generator, is_own=generator.frame is low.frame, node=loop)
+    renaming = _Renaming(hidden, frame, generator, is_own=generator.frame is low.frame, node=loop.iter)
     weaving = _Weaving(low, loop, generator, f"<done<{prefix}>")
     program = weaving.program([renaming.visit(copy.deepcopy(stmt)) for stmt in body])
     whole = ast.Module(program, [])
@@ -123,7 +123,10 @@ class _Renaming(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, (ast.stmt, ast.expr)) and hasattr(node, "lineno"):
-            node.source = self.generator.source  # type: ignore[union-attr]
+            if self.generator.source.file == iterators.__file__:
+                ast.copy_location(node, self.node)  # a text of ours stands for the user's call
+            else:
+                node.source = self.generator.source  # type: ignore[union-attr]
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -247,7 +250,8 @@ class _Weaving:
         if self.yields > _MOST_YIELDS:
             raise self.refuse(f"{self.generator.name} yields at more than {_MOST_YIELDS} places")
         bind = ast.copy_location(ast.Assign([self.loop.target], value), value)
-        bind.source = self.generator.source  # type: ignore[attr-defined]
+        if hasattr(value, "source"):
+            bind.source = value.source  # type: ignore[attr-defined]
         body = self.loop.body
         if self.continues and not (is_tail and depth > 0):
             once = ast.For(

@@ -147,17 +147,3 @@ def ordered_pairs(xs: Any) -> Any:
         for j in range(len(xs)):
             if i != j:
                 yield xs[i], xs[j]
-
-
-def reduced(fn: Any, xs: Any) -> Any:
-    total = xs[0]
-    for x in xs[1:]:
-        total = fn(total, x)
-    return total
-
-
-def reduced_from(fn: Any, xs: Any, initial: Any) -> Any:
-    total = initial
-    for x in xs:
-        total = fn(total, x)
-    return total
