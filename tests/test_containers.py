@@ -233,7 +233,24 @@ def list_of_arrays_that_is_written(xs):
     return np.sum(ys[-1] * ys[3])
 
 
+@at(X)
+def another_list_of_another_length(x):
+    xs = [v * v for v in x]
+    ys = [x[2], 1.5, x[0], x[1]]
+    k = xs[len(x) - 2]
+    for _ in range(len(x) - 1):
+        xs = ys[:]
+    return sum(xs) * k
+
+
 # ---------------------------------------------------------------- lists in lists
+
+
+@at(X, 3)
+def row_at_a_place_of_the_run(x, n):
+    grid = [[x[0], 0.1], [0.2, x[1]]]
+    grid[n - 2][0] *= x[2]
+    return grid[1][0] * grid[n - 3][0] + grid[0][1]
 
 
 @at(X)

@@ -393,6 +393,21 @@ def walks_until_an_index_fails(x):
 
 
 @program
+def try_in_a_branch(x):
+    a, ys = x[0] * 2, [v * v for v in x]
+    if x[0] > 0.3:
+        try:
+            ys = [a, x[1], x[2]]
+            a = math.sqrt(a - 1.6)
+        except ValueError:
+            ys.reverse()
+            a = a * 3
+    else:
+        ys.append(x[0])
+    return a * sum(ys) * ys[0]
+
+
+@program
 def nothing_can_raise(x):
     y = 1.0
     try:

@@ -393,7 +393,7 @@ class _Watch:
                     None,
                     instead="compute first, and store the result in the last statement of the body or behind it.",
                 )
-            what = self.low.cell_names.get(ref) or getattr(ref, "hint", "a list")
+            what = ref.hint if isinstance(ref, Var) else loops.list_hint(self.low, ref)
             reason = Poison(f"`{what}` may or may not have been changed before the exception")
             store[ref] = (reason,) if isinstance(ref, ListRef) else reason
         return names, store

@@ -579,6 +579,10 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             return _sequence_item(low, owner, index, node, lambda part: part)
         case ListRef():
             items = low.items(owner)
+            if low.depth == 0 and items and all(isinstance(i, ListRef) for i in items):  # no loop that could be unrolled
+                if not isinstance(index, SliceOf) and static_int(low, index) is None:
+                    containers.own(low, owner)
+                    items = None
             if items is not None:
                 return _sequence_item(low, items, index, node, lambda part: low.new_list(part))
             part = nested.item(low, owner, index)

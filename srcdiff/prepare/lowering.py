@@ -478,6 +478,10 @@ class Joiner:
         if not is_alike:
             return Poison(f"`{hint}` has another structure on each path")
         x, y = self.low.state_in(self.then.state[1], a), self.low.state_in(self.orelse.state[1], b)
+        for state in (x, y):
+            unknown = [p for p in state if isinstance(p, Poison)] if isinstance(state, tuple) else []
+            if unknown:
+                return unknown[0]
         joined: Any
         if isinstance(a, ListRef):
             if not is_atom(x) and not is_atom(y) and len(x) == len(y):

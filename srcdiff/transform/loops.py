@@ -168,6 +168,8 @@ def _body(
 
 def _has_fixed_lengths(var: Var) -> bool:
     kind = var.kind
+    if isinstance(kind, ListOf):
+        return isinstance(kind.length, int) or kind.length.expr is not None
     return not isinstance(kind, Array) or (
         kind.dims is not None and all(isinstance(n, int) or n.expr is not None for n in kind.dims)
     )

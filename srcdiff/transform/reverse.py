@@ -10,7 +10,7 @@ The adjoint of a structured statement is one: of an If an If with the same condi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -481,6 +481,7 @@ def export(forward: If, reverse: If, given: frozenset[Var] | None = None) -> tup
         again = [with_replayed(mine.stmts, theirs, given)[0] for mine, theirs in _pairs_of_arms(forward, reverse)]
         reverse = replace(reverse, then=again[0], orelse=again[1])
     results, arms, ends = list(forward.results), [], [list(_yielded(forward.then)), list(_yielded(forward.orelse))]
+    bodies = [forward.then.stmts, forward.orelse.stmts]
     for position, (mine, theirs) in enumerate(_pairs_of_arms(forward, reverse)):
         bound = {v for s in mine.stmts for v in bound_by(s)}
         renamed: dict[Var, Operand] = {}
@@ -492,13 +493,27 @@ def export(forward: If, reverse: If, given: frozenset[Var] | None = None) -> tup
                 ends[position].append(var)
                 ends[1 - position].append(Const(UNBOUND))
         arms.append(map_block(theirs, lambda v, names=renamed: names.get(v, v)) if renamed else theirs)  # type: ignore[misc]
+        bodies[position] = tuple(_bound_for(s, renamed) for s in mine.stmts)
     new = replace(
         forward,
-        then=Block(forward.then.stmts, Yield(tuple(ends[0]))),
-        orelse=Block(forward.orelse.stmts, Yield(tuple(ends[1]))),
+        then=Block(bodies[0], Yield(tuple(ends[0]))),
+        orelse=Block(bodies[1], Yield(tuple(ends[1]))),
         results=tuple(results),
     )
     return new, replace(reverse, then=arms[0], orelse=arms[1])
+
+
+def _bound_for(stmt: Stmt, exported: Mapping[Var, Operand]) -> Stmt:
+    """A branch whose results are given on: None where one of its arms binds nothing, since all of them are copied."""
+    if not isinstance(stmt, If) or not any(r in exported for r in stmt.results):
+        return stmt
+    places = {i for i, r in enumerate(stmt.results) if r in exported}
+
+    def ended(block: Block) -> Block:
+        values = (Const(None) if i in places and v == Const(UNBOUND) else v for i, v in enumerate(_yielded(block)))
+        return Block(block.stmts, Yield(tuple(values)))
+
+    return replace(stmt, then=ended(stmt.then), orelse=ended(stmt.orelse))
 
 
 def _pairs_of_arms(forward: If, reverse: If) -> list[tuple[Block, Block]]:
