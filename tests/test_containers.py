@@ -87,6 +87,16 @@ def _grow(items, v):
 
 
 @at(X)
+def update_of_what_was_just_computed(x):
+    xs = [0.5] * len(x)
+    for i in range(len(x)):
+        t = xs[i] + x[i]
+        xs[i] += x[i]
+        xs[0] += t
+    return xs[0] * t * xs[1]
+
+
+@at(X)
 def one_list_by_several_names(x):
     items = [x[0]]
     other = items

@@ -299,9 +299,10 @@ def update_item(
         own(low, owner)
     item = expressions.subscript(low, owner, index, node.target)
     before = low.store[owner]
+    count = len(low.builder.stmts)
     new = updated(item)
     stmt = low.builder.made.get(new) if isinstance(new, Var) else None
-    is_last = stmt is not None and low.builder.stmts[-1] is stmt
+    is_last = stmt is not None and len(low.builder.stmts) > count and low.builder.stmts[-1] is stmt
     if (
         is_last
         and stmt is not None
