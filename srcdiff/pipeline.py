@@ -32,6 +32,7 @@ from srcdiff.prepare.program import Primal, parameters, prepare
 from srcdiff.prepare.values import operand_of
 from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
+from srcdiff.runtime import are_apart
 from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback
 from srcdiff.transform.procedures import Pairs
@@ -236,8 +237,15 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
             if holds(live.guard, args, kwargs):
                 return live
         variant = compile_variant(f, task, args, kwargs)
+        live = make_live(variant, f)
+        if are_apart in variant.guard.bindings.values() and not holds(live.guard, args, kwargs):
+            raise KindError(
+                f"two arguments of `{f.__name__}` share memory, and it writes to one of them",
+                why="The other one changes with it, as far as they overlap.",
+                instead="pass a copy of one of them: x.copy().",
+            )
         shelf.variants.append(variant)
-        return make_live(variant, f)
+        return live
 
 
 def _shelves_of(code: CodeType) -> dict[Any, Shelf]:

@@ -1,4 +1,4 @@
-"""What the general form of a gradient calls when it runs: the facts that were not known when it was compiled."""
+"""What guards and the general form of a gradient call when they run: facts that were not known when it was compiled."""
 
 from __future__ import annotations
 
@@ -24,3 +24,18 @@ def unbroadcast(value: Any, like: Any) -> Any:
     ones = tuple(i for i, n in enumerate(shape) if n == 1 and value.ndim > i and value.shape[i] != 1)
     value = value.sum(axis=ones, keepdims=True) if ones else value
     return np.broadcast_to(value, shape).copy() if value.shape != shape else value[()]
+
+
+def are_apart(x: Any, y: Any) -> bool:
+    """Whether two arrays share no memory; what is too hard to tell counts as shared.
+
+    >>> x = np.zeros(4)
+    >>> are_apart(x, x[1:]), are_apart(x[::2], x[1::2]), are_apart(x, np.zeros(4))
+    (False, True, True)
+    """
+    if not np.may_share_memory(x, y):
+        return True
+    try:
+        return not np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return False

@@ -706,6 +706,23 @@ def test_what_cannot_be_tracked_is_refused(name):
     assert "share memory" in str(caught.value) and "copy" in str(caught.value)
 
 
+def adds_to_the_first(a, b):
+    a[0] = a[0] * b[1]
+    return np.sum(a * b)
+
+
+def test_arguments_that_share_memory():
+    x = np.arange(1.0, 9.0)
+    gradient = grad(adds_to_the_first)
+    gradient(x.copy(), x)
+    gradient(x[::2], x[1::2])  # interleaved
+    assert len(gradient._lives) == 1
+    for a, b in ((x, x), (x[:-1], x[1:])):
+        with pytest.raises(KindError, match="two arguments of `adds_to_the_first` share memory"):
+            gradient(a, b)
+    assert np.array_equal(grad(lambda a, b: np.sum(a * b))(x, x), x)  # which is no matter where nothing is written
+
+
 BUFFER = np.zeros(3)
 
 

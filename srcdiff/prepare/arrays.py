@@ -41,6 +41,7 @@ from srcdiff.prepare.values import (
 from srcdiff.prepare.values import Iterable as Stepped
 from srcdiff.rules.builder import is_view
 from srcdiff.rules.inference import is_basic_index, kind_of
+from srcdiff.runtime import are_apart
 
 if TYPE_CHECKING:
     from srcdiff.prepare.lowering import Frame, Lowering
@@ -324,6 +325,8 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     _check_own(low, root)
     if low.builder.merged is not None and root in low.builder.merged:
         raise WrittenTwice
+    if root in low.paths:
+        _require_apart(low, low.paths[root])
     version.hint, version.is_users = root.hint, root.is_users
     low.versions[version] = root
     low.store[root] = version
@@ -342,6 +345,14 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
         spoken = f"`{hint}`" if isinstance(other, Var) else hint
         reason = Poison(f"{spoken} may share memory with `{root.hint}`, which is changed in place{where}")
         low.store[other] = reason if isinstance(other, Var) else (reason,)
+
+
+def _require_apart(low: Lowering, path: str) -> None:
+    """An array that is passed in and written to shares no memory with the others: the guard tests it."""
+    for other in low.paths.values():
+        if other != path:
+            low.holders["are_apart"] = are_apart
+            low.requirements[f"are_apart({path}, {other})"] = True
 
 
 def _check_own(low: Lowering, root: Any) -> None:

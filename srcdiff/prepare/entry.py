@@ -301,6 +301,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             return _foreign(low, low.new_list(leaves.get(id(s), atom)), s)
         case Leaf():
             value = leaves.get(id(s), atom)
+            if isinstance(s.kind, Array) and isinstance(value, Var):
+                low.paths[value] = s.path
             if s.cls is np.ndarray:
                 low.without_axes.add(value)
             return value
