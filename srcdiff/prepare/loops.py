@@ -238,8 +238,6 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
     known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
     running = changes.Running(low, node, iterable, items or [])
-    if items is not None and not is_counted:
-        iterable = low.builder.apply(ops.DISPLAY, (ListDisplay(tuple(low.operand(i) for i in items)),), hint="items")
     try:
         return _dynamic(low, node, iterable, rest, running.refs if items is not None else ())
     except NeedsUnrolling:
@@ -388,7 +386,12 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
                     low.rows[var] = [attempt]
                     arrays.item_of_list(low, iterable, value)
                 elif items is not None:
-                    arrays.tie_like(low, var, arrays.arrays_in(low, tuple(items)))
+                    if attempt.indexed:
+                        raise low.refuse(NeedsUnrolling, "an array of a container is written to in a loop over it", node)
+                    low.rows[var], held = [attempt], list(arrays.arrays_in(low, tuple(items)))
+                    arrays.tie_like(low, var, held)
+                    for array in held:
+                        low.rows.setdefault(arrays.root_of(low, array), []).append(attempt)
                 return Header([Source(var, low.atom(atom))], value, kind.length)
             if isinstance(kind, Array) and (kind.dims or kind.dims is None):
                 dims = kind.dims and kind.dims[1:]
@@ -401,8 +404,6 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
                 if isinstance(atom, Var):
                     low.rows[var] = [attempt]
                     low.rows.setdefault(arrays.root_of(low, atom), []).append(attempt)
-                    if dims != ():
-                        arrays.tie_like(low, var, [atom])
                 return Header([Source(var, low.atom(atom))], var, length)
             if low.builder.parent is not None and (isinstance(kind, Number) or isinstance(kind, Array) and kind.dims == ()):
                 var = Var("item", Number("float"))  # Python raises, if the run gets here
@@ -574,9 +575,15 @@ def _lower_once(
     openings = len(low.openings)
     entry_store, entry_ties = dict(low.store), {key: set(others) for key, others in low.ties.items()}
     elsewhere = arrays.seen_elsewhere(low, names, {(p.owner, p.name) for p in attempt.places}) if low.frame.vars else set()
+    # A loop shows what it walks, also where the body gives its name to something else.
+    walked = (source.iterable for source in header.sources if isinstance(source.iterable, Var))
+    elsewhere |= {arrays.root_of(low, array) for array in (*walked, *(array for _, array, _ in header.rows))}
     slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt, elsewhere) for name in names]
     slots += [_head(low, p, p.name, low.attribute_in(low.store, p.owner, p.name), attempt, elsewhere) for p in attempt.places]
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
+    for source in header.sources:
+        if isinstance(source.iterable, Var) and isinstance(source.target, Var) and arrays.is_array(low, source.target):
+            arrays.tie_like(low, source.target, [source.iterable])
     _know_twins(low, slots, attempt)
     inner = outer.inside()
     low.builder = inner
@@ -783,6 +790,8 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
         low.store[ref] = reason if isinstance(ref, Var) else (reason,)
         return slot
     state = low.store.get(ref, ref)
+    if isinstance(state, Poison):
+        return slot
     if isinstance(ref, Var):
         slot.skeleton, slot.inits = Skeleton("leaf", None), [state]
         slot.params = [Var(ref.hint, ref.kind, ref.is_users)]
@@ -910,7 +919,7 @@ def _array_settled(
     low: Lowering, slots: list[Slot], ref: Var, state: Any, head: dict[Any, Any], attempt: Attempt, mark: int
 ) -> bool:
     """Whether an array from before the loop holds at the end of a trip what the head of the trips said."""
-    if ref.serial >= mark:
+    if ref.serial >= mark or isinstance(head.get(ref), Poison):
         return True
     if isinstance(state, Poison):
         is_known = ref in attempt.poisoned
