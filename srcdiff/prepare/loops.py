@@ -81,9 +81,10 @@ class NeedsUnrolling(KindError):
 
 @dataclass(eq=False)
 class Context:
-    """What break, continue and return mean inside the loop that is being lowered."""
+    """What break, continue and return mean inside the loop that is being lowered, and the arrays that it walks."""
 
     on: dict[str, Callable[[Value], Any]] = field(default_factory=dict)
+    walked: tuple[Var, ...] = ()
 
 
 def jump(low: Lowering, sort: str, value: Value = None) -> Any:
@@ -445,6 +446,7 @@ class Slot:
     entry: Value = None
     inits: list[Operand] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
+    firsts: list[tuple[Var, Var]] = field(default_factory=list)  # of arrays: the parameter, and what it is at first
 
 
 class Attempt:
@@ -576,19 +578,22 @@ def _lower_once(
     entry_store, entry_ties = dict(low.store), {key: set(others) for key, others in low.ties.items()}
     elsewhere = arrays.seen_elsewhere(low, names, {(p.owner, p.name) for p in attempt.places}) if low.frame.vars else set()
     # A loop shows what it walks, also where the body gives its name to something else.
-    walked = (source.iterable for source in header.sources if isinstance(source.iterable, Var))
-    elsewhere |= {arrays.root_of(low, array) for array in (*walked, *(array for _, array, _ in header.rows))}
+    walked = tuple(source.iterable for source in header.sources if isinstance(source.iterable, Var))
+    walked += tuple(array for _, array, _ in header.rows if isinstance(array, Var))
+    elsewhere |= {arrays.root_of(low, array) for array in (*walked, *(a for context in low.loops for a in context.walked))}
     slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt, elsewhere) for name in names]
     slots += [_head(low, p, p.name, low.attribute_in(low.store, p.owner, p.name), attempt, elsewhere) for p in attempt.places]
     slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
     for source in header.sources:
         if isinstance(source.iterable, Var) and isinstance(source.target, Var) and arrays.is_array(low, source.target):
             arrays.tie_like(low, source.target, [source.iterable])
+    _tie_alike(low, slots)
     _know_twins(low, slots, attempt)
     inner = outer.inside()
     low.builder = inner
     broke = next((n for n in names if n.startswith(BROKE)), None)
-    low.loops.append(Context({"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low, broke)}))
+    ways_out = {"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low, broke)}
+    low.loops.append(Context(ways_out, walked))
     head_store = dict(low.store)
     _tie_carried(low, slots, {(slot.key, i): p for slot in slots for i, p in enumerate(slot.params)}, attempt)
     if isinstance(node, ast.While):
@@ -698,6 +703,8 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, el
             for other in _also_shows(low, init, elsewhere):
                 arrays.tie(low, param, other)
                 attempt.tied.add(((slot.key, slot.params.index(param)), other))
+    are_arrays = [isinstance(param, Var) and arrays.is_array(low, init) for init, param in zip(leaves, slot.params)]
+    slot.firsts = [pair for pair, is_array in zip(zip(slot.params, leaves), are_arrays) if is_array]
     slot.inits = [low.current(init) if isinstance(init, Var) else init for init in leaves]
     low.store = entry
     _bind(low, key, rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object))
@@ -750,6 +757,15 @@ def _as_run_list(low: Lowering, ref: ListRef, kind: ListOf) -> Any:
     display = ListDisplay(tuple(low.operand(v) for v in state))
     kind = ListOf(kind.item, len(state))
     return low.builder.apply_all(ops.DISPLAY, (display,), hint=list_hint(low, ref), kind=kind)[0]
+
+
+def _tie_alike(low: Lowering, slots: list[Slot]) -> None:
+    """Carried arrays that are one at first, or show parts of one, may be that in any trip."""
+    held = [(param, arrays.root_of(low, init)) for slot in slots for param, init in slot.firsts]
+    for i, (param, root) in enumerate(held):
+        for other, other_root in held[:i]:
+            if root is other_root or other_root in low.ties.get(root, ()):
+                arrays.tie(low, param, other)
 
 
 def _also_shows(low: Lowering, init: Any, elsewhere: set[Var]) -> set[Any]:
