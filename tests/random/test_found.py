@@ -251,8 +251,8 @@ SEEN_ELSEWHERE = [
     "for row in [b, b, b]:\n        if 0:\n            return row\n        row *= 2.0\n    return np.mean(row)",
     "for row in b:\n        row[0] = 0.5\n        b = b * 2.0\n    return np.sum(b)",
     "for row in b:\n        row[0] = 0.5\n        b = b[::-1]\n    return np.sum(b)",
-    "s = 0.0\n    for h in b:\n        s += np.sum(b)\n        for j in range(2):\n            if j:\n                h = b[0] * 0\n"
-    "            else:\n                h += 1.0\n                b = b\n    return s",
+    "s = 0.0\n    for h in b:\n        s += np.sum(b)\n        for j in range(2):\n            if j:\n"
+    "                h = b[0] * 0\n            else:\n                h += 1.0\n                b = b\n    return s",
     "acc = [row for row in b][1]; acc /= 2.0; return np.sum(b)",
     "for row in b:\n        last = row\n    last /= 2.0\n    return np.sum(b)",
     "rows = [row for row in b]; b[0] = 1.0; return np.sum(rows[0])",
