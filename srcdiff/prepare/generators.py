@@ -90,11 +90,17 @@ def in_place(low: Lowering, loop: ast.For, generator: Generator) -> list[ast.stm
     frame = None if generator.frame is low.frame else generator.frame
     renaming = _Renaming(hidden, frame, generator, is_own=generator.frame is low.frame, node=loop.iter)
     weaving = _Weaving(low, loop, generator, f"<done<{prefix}>")
-    program = weaving.program([renaming.visit(copy.deepcopy(stmt)) for stmt in body])
+    program = weaving.program([renaming.visit(_copied(stmt)) for stmt in body])
     whole = ast.Module(program, [])
     names_of_ours = (n.id for n in ast.walk(whole) if isinstance(n, ast.Name) and n.id.endswith(f"<{prefix}>"))
     low.frame.woven.update(dict.fromkeys((*hidden.values(), *names_of_ours), whole))
     return program
+
+
+def _copied(tree: ast.stmt) -> ast.stmt:
+    """A tree of its own; the sources and frames that its nodes refer to stay what they are."""
+    shared = [getattr(node, name, None) for node in ast.walk(tree) for name in ("source", "frame")]
+    return copy.deepcopy(tree, {id(thing): thing for thing in shared if thing is not None})
 
 
 def _body_of_expression(node: ast.GeneratorExp) -> list[ast.stmt]:

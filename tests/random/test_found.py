@@ -236,6 +236,10 @@ def f(b):
     return np.sum(b**2)
 """)
 
+found("a generator expression in another one", f"({ROW}, 0.5)", (0, 1))("""
+def f(x, a):
+    return sum(sum(v for v in [a, 3.0]) * e for e in x if a) + sum(max(u for u in x.ravel()) for e in x if x.ndim)
+""")
 found("a list is poisoned before a loop that writes", f"({ROW}, {SQUARE})", (0, 1))("""
 def f(x, g):
     for t in g:

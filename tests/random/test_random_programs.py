@@ -17,7 +17,7 @@ from tests.random.shrinking import shrink
 from tests.random.writing import write
 
 COUNT = 100
-DELIBERATE = ("is updated in place while another name may see",)
+DELIBERATE = ("may share memory with", "is an array on one path and a number on another, and is updated in place")
 
 
 @settings(
@@ -35,9 +35,10 @@ def test_random_programs(data: st.DataObject) -> None:
 def test_refusals_are_few() -> None:
     outcomes = [check(write(seed)) for seed in range(60)]
     judged = [o for o in outcomes if o.sort != "unusable"]
-    refused = [o.reason for o in judged if o.sort == "refused" and not any(reason in o.reason for reason in DELIBERATE)]
+    refused = [o.reason for o in judged if o.sort == "refused"]
+    others = [reason for reason in refused if not any(text in reason for text in DELIBERATE)]
     assert len(judged) > 40
-    assert len(refused) <= 0.05 * len(judged), "\n".join(refused)
+    assert len(refused) <= 0.15 * len(judged) and len(others) <= 0.04 * len(judged), "\n".join(refused)
 
 
 def test_hypothesis_makes_a_program_small() -> None:
