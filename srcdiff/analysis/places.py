@@ -11,8 +11,8 @@ read and a later write meet if inequalities for the trips of their loops can hol
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,10 +58,14 @@ class _Object:
 
 
 class Places:
-    """The reads and writes of arrays in a program; `find` names the array that a value is a version of."""
+    """The reads and writes of arrays in a program.
 
-    def __init__(self, stmts: Sequence[Stmt], find: Mapping[Var, Var]) -> None:
-        self.find = find
+    `find` names the array that a value is a version of. `stored` are the writes after which the value that they store is read
+    from the array.
+    """
+
+    def __init__(self, stmts: Sequence[Stmt], find: Mapping[Var, Var], stored: Container[Apply] = ()) -> None:
+        self.find, self.stored = find, stored
         self.objects: dict[Var, _Object] = {}
         self.made: dict[Var, Apply] = {}
         self.nest_of: dict[Var, Nest] = {}
@@ -75,7 +79,7 @@ class Places:
 
     def _block(self, stmts: Sequence[Stmt], nest: Nest, order: tuple[int, ...]) -> None:
         for stmt in stmts:
-            self.counter += 1
+            self.counter += 2
             here = (*order, self.counter)
             match stmt:
                 case Apply(targets, op, args):
@@ -88,7 +92,11 @@ class Places:
                         self._lists(stmt)
                     array = args[0] if args and isinstance(args[0], Var) and args[0] in self.find else None
                     if array is not None and op.style in WRITES:
-                        self._object(array).writes.append((stmt, self._access(array, args[1], nest, here)))
+                        access = self._access(array, args[1], nest, here)
+                        self._object(array).writes.append((stmt, access))
+                        if stmt in self.stored:
+                            afterwards = (*order, self.counter + 1)
+                            self._object(array).reads.append(replace(access, order=afterwards))
                         self._reads(args[1:], nest, here)
                     elif array is not None and op is ops.ITEM:
                         self._object(array).reads.append(self._access(array, args[1], nest, here))

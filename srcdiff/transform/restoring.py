@@ -51,10 +51,13 @@ class Objects:
         self.writing: set[Loop | If] = set()
         self.seen: set[Var] = set()
         self.stored_in: dict[Var, Apply] = {}  # what a write stores as it is, and can be read from the array afterwards
+        self.gone: set[Var] = set()  # the versions that are overwritten, so that they may be gone when they are read again
+        self.becomes: dict[Var, list[Var]] = {}
         self._block(stmts, 0)
+        self._spread()
         written = {self.find(target) for target, _ in self.writes}
         self.versions = {v: root for v in self.seen if (root := self.find(v)) in written}
-        places = Places(stmts, self.versions) if written else None
+        places = Places(stmts, self.versions, set(self.stored_in.values())) if written else None
         self.unread = places.unread() if places is not None else set()
         self.distinct = places.distinct if places is not None else set()
         self.overwritten: dict[Var, list[int]] = {root: [] for root in written}
@@ -97,6 +100,14 @@ class Objects:
         value = store.args[2]
         return value if isinstance(value, Var) and value.kind == var.kind else None
 
+    def _spread(self) -> None:
+        """A version is gone, too, where it becomes one that is."""
+        todo = list(self.gone)
+        while todo:
+            new = [v for v in self.becomes.get(todo.pop(), ()) if v not in self.gone]
+            self.gone.update(new)
+            todo += new
+
     def _unite(self, operands: Iterable[Operand]) -> None:
         first: Var | None = None
         for operand in operands:
@@ -116,6 +127,7 @@ class Objects:
                         self.made[target], self.depth[target] = stmt, depth
                     if is_write(stmt):
                         self._unite((args[0], targets[0]))
+                        self.gone.update(vars_of(args[:1]))
                     if is_write(stmt) and not in_try:  # of a body that has failed nobody knows how far it came
                         region = item_kind(kind_of(args[0]), args[1])
                         self._store(stmt, region, depth)
@@ -123,12 +135,15 @@ class Objects:
                 case If(_, then, orelse, results, _, around):
                     for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end)):
                         self._unite((result, *values))
+                        self.becomes.setdefault(result, []).extend(vars_of(values))
                     self._block(then.stmts, depth, in_try or isinstance(around, Caught))
                     self._block(orelse.stmts, depth, in_try)
                 case Loop():
                     rows = [stmt.inits, *(operands_of(end) for end in ends_of(stmt.body))]
                     for param, result, *values in zip(stmt.params, stmt.results, *rows):
                         self._unite((param, result, *values))
+                        self.becomes.setdefault(result, []).append(param)
+                        self.becomes.setdefault(param, []).extend(vars_of(values))
                     self._tree(stmt.body, depth + 1, in_try)
 
     def _store(self, stmt: Apply, region: Kind, depth: int) -> None:
@@ -181,8 +196,7 @@ def _read_at_the_top(objects: Objects, reverse: Sequence[Stmt]) -> list[tuple[Va
                 visit(inner.stmts)
 
     visit(reverse)
-    last = {objects.find(v): v for v in objects.made if objects.is_overwritten(v)}
-    return [(v, d) for v, d in found.items() if last.get(objects.find(v)) is not v]
+    return [(v, d) for v, d in found.items() if v in objects.gone or objects.of(v) is None]
 
 
 class Restorer:

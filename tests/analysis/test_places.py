@@ -118,10 +118,21 @@ def a_result_that_its_derivative_reads(x):
     return total
 
 
+def a_stored_value_that_is_overwritten(x):
+    y, total = np.zeros(5), 0.0
+    for i in range(5):
+        root = np.sqrt(np.abs(x[i]))
+        y[0] = root
+        total += root
+        y[0] = np.exp(x[i])
+    return total + y[0]
+
+
 @pytest.mark.parametrize(
     "f",
     [
         a_result_that_its_derivative_reads,
+        a_stored_value_that_is_overwritten,
         again,
         from_the_end,
         the_other_way,
