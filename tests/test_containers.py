@@ -472,6 +472,16 @@ def collections(x):
     return groups["a"] * groups["b"] + window[0] * window.popleft() + ordered["u"] * ordered["w"] * ends.pop() + sum(lists["a"])
 
 
+@at(np.array([1.0, -2.0, 3.0]))
+def keys_that_the_run_counts(x):
+    kept = [v * v for v in x if v > 0]
+    table = {i: v * 2.0 for i, v in enumerate(kept)}
+    total = table[1] * len(table)
+    for k in table:
+        total += table[k] * k
+    return sum(kept) + sum([w * k for k, w in table.items()]) + total * sum(table.values())
+
+
 # ---------------------------------------------------------------- the caller's objects
 
 

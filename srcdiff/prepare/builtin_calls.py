@@ -18,7 +18,7 @@ from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import BOOL, Array, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, ListDisplay, Op, Ref, Var
-from srcdiff.prepare import calls, containers, expressions, functional, objects, statements, writes
+from srcdiff.prepare import calls, containers, expressions, functional, objects, statements, tables, writes
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -55,6 +55,8 @@ def _len(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     items = expressions.known_items(low, value)
     if items is not None:
         return Const(len(items))
+    if isinstance(value, Iterable) and value.sort == "table":
+        return tables.length(low, value)
     atom = low.store[value] if isinstance(value, ListRef) else value
     if not is_atom(atom):
         raise low.refuse(KindError, "the length of this value is not known", node)
@@ -553,6 +555,8 @@ def call_method(low: Lowering, method: Method, args: Args, kwargs: Kwargs, node:
             return containers.list_method(low, owner, name, args, kwargs, node)
         case DictRef():
             return containers.dict_method(low, owner, name, args, kwargs, node)
+        case Iterable("table"):
+            return tables.call_method(low, owner, name, args, node)
         case tuple():
             if name in ("index", "count"):
                 return search(low, list(owner), name, args, node)

@@ -20,7 +20,19 @@ from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Dim, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
 from srcdiff.ir.nodes import UNBOUND, Const, Free, ListDisplay, Op, Ref, SliceOf, Var
-from srcdiff.prepare import arrays, calls, containers, exceptions, generators, loops, nested, objects, procedures, statements
+from srcdiff.prepare import (
+    arrays,
+    calls,
+    containers,
+    exceptions,
+    generators,
+    loops,
+    nested,
+    objects,
+    procedures,
+    statements,
+    tables,
+)
 from srcdiff.prepare.entry import open_global
 from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, spoken_kind, truth
 from srcdiff.prepare.values import (
@@ -599,6 +611,8 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
             return value
         case DictRef():
             return containers.read_key(low, owner, index, node)
+        case Iterable("table"):
+            return tables.item(low, owner, index, node)
         case Record() if issubclass(owner.cls, tuple) and objects.method_of(owner, "__getitem__") is None:
             return _sequence_item(low, owner.values, index, node, lambda part: part)
         case ObjectRef() | Instance() | Record():
@@ -806,29 +820,53 @@ def _dict(low: Lowering, keys: list[ast.expr | None], values: list[ast.expr], no
 
 def _comprehension(low: Lowering, node: ast.ListComp | ast.DictComp) -> Value:
     """As the loop that it stands for; its targets are names of its own."""
+    if not isinstance(node, ast.DictComp) or not tables.has_counted_keys(node):
+        return _collected(low, node)[0]
+    back = loops.way_back(low)
+    try:
+        return _collected(low, node)[0]
+    except loops.NeedsUnrolling:
+        back()
+        return Iterable("table", _collected(low, node, is_table=True))
+
+
+def _collected(low: Lowering, node: ast.ListComp | ast.DictComp, *, is_table: bool = False) -> tuple[Value, ...]:
+    """What a comprehension collects: its list or dict; of a table the keys and the values."""
     hidden = f"<items{next(low.serial)}>"
+    keys = f"<keys{next(low.serial)}>"
     saved = {name: low.frame.vars.get(name) for name in loops.assigned_names([g.target for g in node.generators])}
-    low.frame.vars[hidden] = low.new_dict(()) if isinstance(node, ast.DictComp) else low.new_list(())
-    if isinstance(node, ast.DictComp):
-        add: ast.expr = ast.Call(ast.Name("<set item>", ast.Load()), [ast.Name(hidden, ast.Load()), node.key, node.value], [])
+    low.frame.vars[hidden] = low.new_dict(()) if isinstance(node, ast.DictComp) and not is_table else low.new_list(())
+    body: list[ast.stmt] = []
+    if isinstance(node, ast.DictComp) and is_table:
+        low.frame.vars[keys] = low.new_list(())
+        body.append(ast.Expr(_appended(keys, node.key)))
+        add: ast.expr = _appended(hidden, node.value)
+    elif isinstance(node, ast.DictComp):
+        add = ast.Call(ast.Name("<set item>", ast.Load()), [ast.Name(hidden, ast.Load()), node.key, node.value], [])
     else:
-        add = ast.Call(ast.Attribute(ast.Name(hidden, ast.Load()), "append", ast.Load()), [node.elt], [])
-    body: ast.stmt = ast.Expr(add)
+        add = _appended(hidden, node.elt)
+    body.append(ast.Expr(add))
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
-            body = ast.If(test, [body], [])
-        body = ast.For(generator.target, generator.iter, [body], [])
-    for child in ast.walk(body):
+            body = [ast.If(test, body, [])]
+        body = [ast.For(generator.target, generator.iter, body, [])]
+    for child in ast.walk(body[0]):
         if not hasattr(child, "lineno"):
             ast.copy_location(child, node)
-    statements.lower_whole(low, [body])
-    result = low.frame.vars.pop(hidden)
+    statements.lower_whole(low, body)
+    result: tuple[Value, ...] = (low.frame.vars.pop(hidden),)
+    if is_table:
+        result = (low.frame.vars.pop(keys), *result)
     for name, value in saved.items():
         if value is None:
             low.frame.vars.pop(name, None)
         else:
             low.frame.vars[name] = value
     return result
+
+
+def _appended(name: str, value: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [value], [])
 
 
 def _format(low: Lowering, node: ast.JoinedStr) -> Value:

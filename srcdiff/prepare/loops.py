@@ -236,20 +236,30 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
         return _unrolled(low, node, changes.Running(low, node, iterable, items), rest)
-    before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
-    known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
+    back = way_back(low)
     running = changes.Running(low, node, iterable, items or [])
     try:
         return _dynamic(low, node, iterable, rest, running.refs if items is not None else ())
     except NeedsUnrolling:
-        low.builder, low.loops, low.depth, low.frame = builder, contexts, depth, frame
-        low.restore(before)
-        del builder.stmts[count:]
-        builder.known = known
+        back()
         items = expressions.pinned_items(low, iterable) if items is None else items
         if items is None:
             raise
         return _unrolled(low, node, changes.Running(low, node, running.iterable, items), rest)
+
+
+def way_back(low: Lowering) -> Callable[[], None]:
+    """What takes the walk back to where it stands now."""
+    before, builder, count = low.snapshot(), low.builder, len(low.builder.stmts)
+    known, contexts, depth, frame = dict(builder.known), list(low.loops), low.depth, low.frame
+
+    def back() -> None:
+        low.builder, low.loops, low.depth, low.frame = builder, contexts, depth, frame
+        low.restore(before)
+        del builder.stmts[count:]
+        builder.known = known
+
+    return back
 
 
 def _is_constant_range(iterable: Value) -> bool:
@@ -358,6 +368,8 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
             header = header_of(low, inner, node, attempt)
             sources = [Source(counted, Range(start, None)), *header.sources]
             return Header(sources, (counted, header.value), header.trips, header.rows)
+        case Iterable("table", (keys, _)):
+            return header_of(low, keys, node, attempt)
         case Iterable("zip", parts):
             headers = [header_of(low, p, node, attempt) for p in parts]
             trips = headers[0].trips if headers and all(h.trips == headers[0].trips for h in headers) else opaque()
