@@ -15,12 +15,14 @@ from srcdiff.errors import (
     SrcdiffError,
     SyntaxNotAccepted,
 )
+from srcdiff.forward import Jvp, jvp
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Gradient",
     "InternalError",
+    "Jvp",
     "KindError",
     "NoRule",
     "NotDifferentiable",
@@ -30,6 +32,7 @@ __all__ = [
     "SyntaxNotAccepted",
     "check_grads",
     "grad",
+    "jvp",
     "value_and_grad",
     "verify",
     "vjp",

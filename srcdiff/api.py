@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Argnums = int | str | Sequence[int | str]
 
 
-def _compiler() -> Any:
+def compiler() -> Any:
     """The pipeline, imported when first needed: `import srcdiff` costs little more than `import numpy`."""
     from srcdiff import pipeline
 
@@ -40,7 +40,7 @@ class Gradient:
 
     def __init__(self, f: Callable[..., Any], task: Task) -> None:
         self._f, self._bound, self._named = resolve(f)
-        self._task = _shifted(task, len(self._bound))
+        self._task = shifted(task, len(self._bound))
         self._options = task
         self._lives: list[Live] = []
         self._lock = threading.Lock()
@@ -68,11 +68,11 @@ class Gradient:
         return self._first_call(args, kwargs)
 
     def _first_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        live = self._added(_compiler().find_or_compile(self._f, self._task, args, kwargs))
+        live = self._added(compiler().find_or_compile(self._f, self._task, args, kwargs))
         try:
             return live.functions[0](*args, **kwargs)
         except Exception as error:
-            _compiler().annotate(error, live)
+            compiler().annotate(error, live)
             raise
 
     def _added(self, live: Live) -> Live:
@@ -88,12 +88,12 @@ class Gradient:
     def _note(self, error: BaseException, fn: Callable[..., Any]) -> None:
         for live in self._lives:
             if live.functions[0] is fn:
-                _compiler().annotate(error, live)
+                compiler().annotate(error, live)
 
     # ------------------------------------------------------------ looking inside
 
     def _live_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Live:
-        live: Live = _compiler().find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
+        live: Live = compiler().find_or_compile(self._f, self._task, (*self._bound, *args), {**self._named, **kwargs})
         return live
 
     def source_for(self, *args: Any, **kwargs: Any) -> str:
@@ -157,7 +157,7 @@ class Gradient:
         if self._lives:
             return self._lives[-1].variant.source
         try:
-            return _compiler().general_source(self._f, self._task)  # type: ignore[no-any-return]
+            return compiler().general_source(self._f, self._task)  # type: ignore[no-any-return]
         except (KindError, NotDifferentiable) as error:
             raise KindError(
                 f"the source of `{self._f.__name__}`'s gradient depends on the kinds of its arguments",
@@ -303,7 +303,7 @@ def _around_primitive(f: Any) -> types.FunctionType:
     return namespace[name]  # type: ignore[no-any-return]
 
 
-def _shifted(task: Task, count: int) -> Task:
+def shifted(task: Task, count: int) -> Task:
     """Positions counted from behind the arguments that are bound already."""
     if count == 0:
         return task
@@ -311,7 +311,7 @@ def _shifted(task: Task, count: int) -> Task:
     return Task(task.mode, shifted, task.is_single, task.has_aux, task.comments)
 
 
-def _task(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comments: bool) -> Task:
+def task_of(mode: str, argnums: Argnums, has_aux: bool, holomorphic: bool, comments: bool) -> Task:
     if holomorphic:
         raise KindError(
             "holomorphic=True is not accepted: complex arguments have no gradient here",
@@ -364,7 +364,7 @@ def grad(
     """
     if f is None:
         return lambda g: grad(g, argnums, has_aux, holomorphic, comments=comments)
-    return Gradient(f, _task("grad", argnums, has_aux, holomorphic, comments))
+    return Gradient(f, task_of("grad", argnums, has_aux, holomorphic, comments))
 
 
 def value_and_grad(
@@ -388,7 +388,7 @@ def value_and_grad(
     """
     if f is None:
         return lambda g: value_and_grad(g, argnums, has_aux, holomorphic, comments=comments)
-    return Gradient(f, _task("value_and_grad", argnums, has_aux, holomorphic, comments))
+    return Gradient(f, task_of("value_and_grad", argnums, has_aux, holomorphic, comments))
 
 
 grad.differentiates = "grad"  # type: ignore[attr-defined]
@@ -444,7 +444,7 @@ def template_of(value: Any) -> Any:
     return None
 
 
-def seed_like(template: Any, y_bar: Any, path: str) -> Any:
+def seed_like(template: Any, y_bar: Any, path: str, of: str = "the result") -> Any:
     """An adjoint in the structure, shape and dtype of the result; what does not fit is refused."""
     import numpy as np
 
@@ -453,32 +453,35 @@ def seed_like(template: Any, y_bar: Any, path: str) -> Any:
     if isinstance(template, (list, dict)):
         keys = range(len(template)) if isinstance(template, list) else template
         if isinstance(template, list) and not (isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template)):
-            raise KindError(f"`{path}` is no sequence of {len(template)}, as the result is")
+            raise KindError(f"`{path}` is no sequence of {len(template)}, as {of} is")
         if isinstance(template, dict) and _holds_attributes(y_bar):
             y_bar = _attributes(y_bar)
         elif isinstance(template, dict) and isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template):
             y_bar = dict(zip(template, y_bar))
         if isinstance(template, dict) and not (isinstance(y_bar, dict) and y_bar.keys() == template.keys()):
-            raise KindError(f"`{path}` has other keys than the result: {', '.join(map(repr, template))}")
-        seeds = {k: seed_like(template[k], y_bar[k], f"{path}[{k!r}]") for k in keys}
+            raise KindError(f"`{path}` has other keys than {of}: {', '.join(map(repr, template))}")
+        seeds = {k: seed_like(template[k], y_bar[k], f"{path}[{k!r}]", of) for k in keys}
         return _Seeds(seeds) if isinstance(template, dict) else list(seeds.values())
     shape, dtype = template
     try:
         seed = np.asarray(y_bar)
     except ValueError:
-        raise KindError(f"`{path}` is no array; the result is one of shape {shape} and dtype {dtype}") from None
+        raise KindError(f"`{path}` is no array; {of} is one of shape {shape} and dtype {dtype}") from None
     if seed.dtype.kind not in "fiub" or seed.shape != shape:
         raise KindError(
-            f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; "
-            f"the result is of shape {shape} and dtype {np.dtype(dtype)}"
+            f"`{path}` is of shape {seed.shape} and dtype {seed.dtype}; {of} is of shape {shape} and dtype {np.dtype(dtype)}"
         )
     return float(seed) if dtype is float else seed.astype(dtype, copy=False)[()]
 
 
-class _Seeds(dict[Any, Any]):
-    """The adjoint of a dict or of an object: by key and by attribute."""
+class _Seeds:
+    """The adjoint of a dict or of an object: by key and by attribute, whatever these are called."""
 
-    __getattr__ = dict.__getitem__
+    def __init__(self, seeds: dict[Any, Any]) -> None:
+        self.__dict__ = seeds
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.__dict__[key]
 
 
 def vjp(
@@ -508,13 +511,13 @@ def vjp(
     """
     chosen: Argnums = tuple(range(len(primals))) if argnums is None else argnums
     function, bound, named = resolve(f)
-    task = _shifted(_task("vjp", chosen, has_aux, False, True), len(bound))
+    task = shifted(task_of("vjp", chosen, has_aux, False, True), len(bound))
     args, keywords = (*bound, *primals), {**named, **kwargs}
-    live = _compiler().find_or_compile(function, task, args, keywords)
+    live = compiler().find_or_compile(function, task, args, keywords)
     try:
         head, record = live.functions[0](*args, **keywords)
     except Exception as error:
-        _compiler().annotate(error, live)
+        compiler().annotate(error, live)
         raise
     pullback = Pullback(live.functions[1], record, live.variant.source, head[0] if has_aux else head)
     return (head[0], pullback, head[1]) if has_aux else (head, pullback)

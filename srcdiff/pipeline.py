@@ -35,6 +35,7 @@ from srcdiff.read.subset import check_subset
 from srcdiff.runtime import are_apart
 from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback
+from srcdiff.transform.jvp import tangent_program
 from srcdiff.transform.procedures import Pairs
 
 CHECKS: list[Callable[[Function], None]] = []
@@ -112,6 +113,8 @@ def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: P
     name = "".join(c for c in primal.name if c.isidentifier() or c.isdigit()) or "f"
     if task.mode == "vjp":
         return pullback(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=name)
+    if task.mode == "jvp":
+        return tangent_program(primal, selected, pairs, has_aux=task.has_aux, name=f"{name}_jvp")
     with_value = task.mode == "value_and_grad"
     name = f"{name}_{'value_and_grad' if with_value else 'grad'}"
     options = {"is_single": task.is_single, "has_aux": task.has_aux, "with_value": with_value}
@@ -121,15 +124,20 @@ def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: P
 # ---------------------------------------------------------------- arguments
 
 
-def describe_arguments(f: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Structure]:
-    """The structure of each parameter, with defaults where nothing is passed."""
+def bound_arguments(f: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The argument of each parameter, with defaults where nothing is passed."""
     signature = inspect.signature(f, follow_wrapped=False)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{f.__name__}(): {error}") from None
     bound.apply_defaults()
-    return {name: describe(value, name) for name, value in bound.arguments.items()}
+    return bound.arguments
+
+
+def describe_arguments(f: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Structure]:
+    """The structure of each parameter, with defaults where nothing is passed."""
+    return {name: describe(value, name) for name, value in bound_arguments(f, args, kwargs).items()}
 
 
 def unknown_arguments(f: FunctionType) -> dict[str, Structure]:

@@ -24,6 +24,7 @@ LAYERS = [
     {"emit"},
     {"pipeline"},
     {"proofs", "api"},
+    {"forward"},
     {"report"},
     {"cli"},
 ]

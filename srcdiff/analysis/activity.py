@@ -44,7 +44,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
                 if op.text in ("np.array", "list", "sum") or (isinstance(op.fn, type) and issubclass(op.fn, np.floating)):
                     yield args[0]
                 return
-            for name, arg in _named_args(rule, stmt):
+            for name, arg in named_args(rule, stmt):
                 if name in rule.wrt:
                     yield arg
         case "attribute":
@@ -59,7 +59,7 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
             yield args[2]
 
 
-def _named_args(rule: Rule, stmt: Apply) -> Iterator[tuple[str, Operand]]:
+def named_args(rule: Rule, stmt: Apply) -> Iterator[tuple[str, Operand]]:
     """The arguments of a call by the names of its rule's parameters."""
     parameters = {} if rule.signature is None else rule.signature.parameters
     names = list(parameters)
@@ -141,7 +141,7 @@ def without_rule(stmts: Sequence[Stmt], inputs: Iterable[Var], outputs: Iterable
         rule = rule_for(stmt.op.fn)
         if rule is None or rule.sort in ("nondifferentiable", "decomposed") or not any(t in reaching for t in stmt.targets):
             continue
-        for name, arg in _named_args(rule, stmt):
+        for name, arg in named_args(rule, stmt):
             if name not in (*rule.wrt, *rule.constant) and any(v in dependent and may_carry(v.kind) for v in vars_of((arg,))):
                 yield stmt, name
 

@@ -43,7 +43,7 @@ class _Bases:
         self.reserved = reserved
         variables = list(variables_of(function))
         parameters = [parameter.name for parameter in function.params]
-        self.users = {var.hint for var in variables if var.is_users} | set(parameters)
+        self.users = {var.hint for var in (*variables, *(p.var for p in function.params)) if var.is_users}
         self.all = {var.hint for var in variables} | set(parameters)
 
     def of(self, var: Var) -> str:

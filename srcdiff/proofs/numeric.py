@@ -84,7 +84,7 @@ def check(
                 tangents: list[Any] = [None] * len(args)
                 tangents[argnum] = _replaced(args[argnum], names[argnum], path, direction, zero_elsewhere=True)
                 _, y_dot = jvp(args, tangents, **kwargs)
-                _compare(where, "forward mode", _inner(y_bar, y_dot), expected, allowed)
+                _compare(where, "forward mode", inner(y_bar, y_dot), expected, allowed)
 
 
 def _on_copies(primal: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,8 +123,8 @@ def _central_difference(
         return primal(*moved, **kwargs)
 
     ahead, behind = shifted(step), shifted(-step)
-    size = _inner(_like(y_bar, np.abs), _like(ahead, np.abs))
-    return (_inner(y_bar, ahead) - _inner(y_bar, behind)) / (2 * step), 10 * float(np.finfo(np.float64).eps) * size / step
+    size = inner(_like(y_bar, np.abs), _like(ahead, np.abs))
+    return (inner(y_bar, ahead) - inner(y_bar, behind)) / (2 * step), 10 * float(np.finfo(np.float64).eps) * size / step
 
 
 def _compare(where: str, mode: str, found: float, expected: float, allowed: float) -> None:
@@ -217,6 +217,11 @@ def _direction(rng: np.random.Generator, leaf: Any) -> Any:
     return float(direction) if isinstance(leaf, float) else np.asarray(direction, leaf.dtype)[()]
 
 
+def direction_like(rng: np.random.Generator, value: Any) -> Any:
+    """A random tangent in the structure of a value: None for what has no derivative."""
+    return _like(value, lambda leaf: _direction(rng, leaf), others=None)
+
+
 def _size(leaf: Any) -> float:
     return max(1.0, float(np.max(np.abs(leaf), initial=0.0)))
 
@@ -229,7 +234,7 @@ def _dot(x: Any, y: Any) -> float:
     return float(np.sum(np.multiply(x, y, dtype=np.float64)))
 
 
-def _inner(y_bar: Any, y: Any) -> float:
+def inner(y_bar: Any, y: Any) -> float:
     """The sum over all real parts of two nested values of one structure."""
     others = dict(_leaves(y, "y"))
     return sum(_dot(leaf, others[path]) for path, leaf in _leaves(y_bar, "y") if _is_real(leaf) and others[path] is not None)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.rules.asking import is_number, is_static_number, is_static_zero, like, m
-from srcdiff.rules.registry import case, decomposed, elementwise, nondifferentiable
+from srcdiff.rules.registry import case, decomposed, elementwise, jvp, nondifferentiable
 
 _one = [case((2, 3)), case(())]
 _pair = [case((2, 3), (3,)), case((), (2,)), case((2, 1), (1, 3))]
@@ -42,6 +42,13 @@ def multiply(x1: Any, x2: Any) -> Any:
 @elementwise(np.divide, at=_positive_pair)
 def divide(x1: Any, x2: Any, *, y: Any) -> Any:
     return 1 / x2, -y / x2
+
+
+@jvp(np.divide)
+def divide_tangent(x1: Any, x2: Any, *, y: Any, x1_dot: Any, x2_dot: Any) -> Any:
+    if x2_dot is None:
+        return x1_dot / x2
+    return -y * x2_dot / x2 if x1_dot is None else (x1_dot - y * x2_dot) / x2
 
 
 @elementwise(np.negative, at=_one)

@@ -21,7 +21,7 @@ from srcdiff.errors import NoRule
 from srcdiff.rules import dtypes
 from srcdiff.rules import reductions_shapes as shapes
 from srcdiff.rules.asking import like, ndim_of
-from srcdiff.rules.registry import case, decomposed, linear, nondifferentiable, vjp
+from srcdiff.rules.registry import case, decomposed, jvp, linear, nondifferentiable, vjp
 
 _axes = [
     case((2, 3)), case((2, 3), keepdims=True), case((2, 3), axis=0), case((2, 3), axis=-1, keepdims=True), case((2, 3), 1),
@@ -211,6 +211,14 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, *, y_bar: Any) -> Any:
         return like_argument(sort(np.ravel(a), 0, kind, y_bar=y_bar), a)
     places = np.argsort(np.argsort(a, axis=axis, kind=kind), axis=axis)
     return y_bar[places] if a.ndim == 1 else np.take_along_axis(y_bar, places, axis=axis)
+
+
+@jvp(np.sort)
+def sort_tangent(a: Any, axis: Any = -1, kind: Any = None, *, a_dot: Any) -> Any:
+    if axis is None:
+        return sort_tangent(np.ravel(a), 0, kind, a_dot=np.ravel(a_dot))
+    places = np.argsort(a, axis=axis, kind=kind)
+    return a_dot[places] if a.ndim == 1 else np.take_along_axis(a_dot, places, axis=axis)
 
 
 _quantiles = [

@@ -118,6 +118,9 @@ class Rule:
 
 rules: dict[Any, Rule] = {}
 
+tangent_texts: dict[Any, Text] = {}
+"""The functions whose rule has a text for tangents of its own."""
+
 
 def rule_for(fn: Any) -> Rule | None:
     try:
@@ -230,6 +233,18 @@ bilinear = _with_adjoint("bilinear")
 
 vjp = _with_adjoint("vjp")
 """The general case: the text gives the contributions, from `y_bar` and, if it names it, `y`."""
+
+
+def jvp(*fns: Callable[..., Any]) -> Callable[[Text], Text]:
+    """The text gives the tangent of the result, from those of the parameters of the rule (`x_dot`, None for one that does not
+    change) and, if it names it, `y`. It is for functions of which the transpose of the reverse would be poor source.
+    """
+
+    def decorate(text: Text) -> Text:
+        tangent_texts.update(dict.fromkeys(fns, text))
+        return text
+
+    return decorate
 
 
 def decomposed(

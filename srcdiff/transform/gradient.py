@@ -59,8 +59,8 @@ def gradient(
     primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_single: bool, has_aux: bool, with_value: bool, name: str
 ) -> Function:
     """The function of the gradient by the parameters `argnums`."""
-    result, aux = _split(primal, has_aux)
-    _inputs(primal, [_selected(primal, a) for a in argnums], needs_each=True)
+    result, aux = split_aux(primal, has_aux)
+    inputs_of(primal, [selected_of(primal, a) for a in argnums], needs_each=True)
     _check_scalar(primal, result)
     forward, builder, gradients, _ = _swept(primal, argnums, pairs, lambda b: (_one(result), None))
     value: Operand = gradients[0] if is_single else gradients
@@ -106,8 +106,8 @@ def _sweep(
 ) -> tuple[tuple[list[Stmt], Builder, tuple[Operand, ...], Any], Reverser]:
     builder = Builder()
     pairs, beside = seeds(builder)
-    selected = [_selected(primal, a) for a in argnums]
-    inputs, outputs = _inputs(primal, selected, needs_each=needs_each), [v for v, _ in pairs]
+    selected = [selected_of(primal, a) for a in argnums]
+    inputs, outputs = inputs_of(primal, selected, needs_each=needs_each), [v for v, _ in pairs]
     reverser = Reverser(carrying(primal.stmts, inputs, outputs), primal.stmts, procedures, plan=plan)
     builder.foresee(primal.stmts, reverser.objects.versions)
     adjoints = Adjoints()
@@ -128,12 +128,12 @@ def _read_in(block: Block) -> Iterator[Var]:
             yield from _read_in(inner)
 
 
-def _selected(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:
+def selected_of(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:
     name, item = selector
     structure, value = primal.structures[name], primal.values[name]
     if item is None:
         return structure, value, name
-    part, inner = _parts(structure, value, primal)[item]
+    part, inner = parts_of(structure, value, primal)[item]
     return part, inner, f"{name}[{item}]"
 
 
@@ -141,7 +141,7 @@ def pullback(
     primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_single: bool, has_aux: bool, name: str
 ) -> tuple[list[Function], Value]:
     """Two functions: arguments → (result, what the pullback reads), and (what it reads, adjoint of the result) → gradients."""
-    result, aux = _split(primal, has_aux)
+    result, aux = split_aux(primal, has_aux)
     taken = {p.name for p in primal.params}
 
     def seeded(b: Builder) -> tuple[Sequence[tuple[Var, Any]], Var]:
@@ -280,7 +280,7 @@ def _open_seed(primal: Primal, result: Value, y_bar: Var, b: Builder, seeds: lis
                 read(part, None, field=field)
 
 
-def _split(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
+def split_aux(primal: Primal, has_aux: bool) -> tuple[Value, Operand | None]:
     result = primal.result
     if not has_aux:
         return result, None
@@ -361,7 +361,7 @@ def _check_scalar(primal: Primal, result: Value) -> None:
 # ---------------------------------------------------------------- inputs and their gradients
 
 
-def _inputs(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *, needs_each: bool) -> list[Var]:
+def inputs_of(primal: Primal, selected: Sequence[tuple[Structure, Value, str]], *, needs_each: bool) -> list[Var]:
     """The leaves to differentiate by; `needs_each` refuses an argument that has none."""
     found: list[Var] = []
     for structure, value, name in selected:
@@ -421,7 +421,7 @@ def _instead(s: Structure) -> str:
 
 
 def _leaves(s: Structure, value: Value, primal: Primal, found: list[Var]) -> None:
-    for part, inner in _parts(s, value, primal):
+    for part, inner in parts_of(s, value, primal):
         _leaves(part, inner, primal, found)
     if isinstance(s, Leaf):
         atom = primal_atom(value, primal)
@@ -434,7 +434,7 @@ def primal_atom(value: Value, primal: Primal) -> Value:
     return primal.entry_lists.get(value, value) if isinstance(value, ListRef) else value
 
 
-def _parts(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure, Value]]:
+def parts_of(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure, Value]]:
     match s:
         case SequenceOf(_, items, _):
             values = primal.entry_lists[value] if isinstance(value, ListRef) else value
@@ -450,7 +450,7 @@ def _parts(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure, 
 
 def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, primal: Primal) -> Operand:
     """The gradient in the structure of the argument."""
-    parts = [_structured(p, v, adjoints, b, primal) for p, v in _parts(s, value, primal)]
+    parts = [_structured(p, v, adjoints, b, primal) for p, v in parts_of(s, value, primal)]
     match s:
         case Leaf(kind, _):
             atom = primal_atom(value, primal)

@@ -69,6 +69,7 @@ class Pairs:
     def __init__(self, procedures: Mapping[Procedure, Function]) -> None:
         self.primals = {p: drop_dead_code(hoist(f)) for p, f in procedures.items()}
         self.pairs: dict[Key, Pair] = {}
+        self.forwards: dict[Key, Pair] = {}  # in forward mode a derivative is one function
         self.open: list[Key] = []
 
     # ------------------------------------------------------------ what is asked
@@ -105,7 +106,7 @@ class Pairs:
     def functions(self, block: Block) -> dict[Procedure, Function]:
         """The procedures that a block calls, and those that these call, each after those that it calls."""
         every = dict(self.primals)
-        for pair in self.pairs.values():
+        for pair in (*self.pairs.values(), *self.forwards.values()):
             every |= pair.functions
         found: dict[Procedure, Function] = {}
         seen: set[Procedure] = set()

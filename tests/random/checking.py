@@ -91,6 +91,7 @@ def _check(program: Program) -> Outcome:
                     continue
                 smooth &= _compare(gradient, loaded.f, args, program.argnums)
             _compare_pullback(loaded.f, loaded.args, program.argnums)
+            _compare_forward(gradient, loaded.f, loaded.args, program.argnums)
         except Wrong as error:
             return Outcome("wrong", str(error).split("\n")[0], str(error) + "\n" + _sources(gradient))
         except InternalError as error:
@@ -155,6 +156,36 @@ def _compare_pullback(f: Callable[..., Any], args: tuple[Any, ...], argnums: tup
     for a, b in zip(leaves(first), leaves(expected)):
         if not np.allclose(a, 2.0 * b, rtol=precision, atol=1e-6, equal_nan=True):
             raise Wrong(f"pullback: got {a!r}, twice the gradient is {2.0 * b!r}")
+
+
+def _compare_forward(gradient: Any, f: Callable[..., Any], args: tuple[Any, ...], argnums: tuple[int, ...]) -> None:
+    """Forward mode gives the value, and the tangent that the gradient gives along a random direction."""
+    rng = np.random.default_rng(3)
+    dots = tuple(like_argument(args[n], direction(args[n], rng)) for n in argnums)
+    given = copy.deepcopy((args, dots))
+    value, tangent = srcdiff.jvp(f, args, dots, argnums=argnums)
+    if not same((args, dots), given):
+        raise Wrong("forward mode changed an argument or a tangent")
+    expected, bars = gradient(*args)
+    is_single = any(leaf.dtype == np.float32 for leaf in leaves(args))
+    if not np.allclose(value, expected, rtol=1e-4 if is_single else 1e-10, atol=1e-5 if is_single else 1e-12, equal_nan=True):
+        raise Wrong(f"value of forward mode: got {value!r}, want {expected!r}")
+    products = [np.vdot(bar, dot) for bars_, dots_ in zip(bars, dots) for bar, dot in zip(leaves(bars_), leaves(dots_))]
+    want, scale = float(sum(products)), 1.0 + sum(abs(float(p)) for p in products)
+    if np.isfinite(want) and not abs(float(tangent) - want) <= (1e-3 if is_single else 1e-8) * scale:
+        raise Wrong(f"forward mode: got {tangent!r}, reverse mode gives {want!r}\n{_forward_source(f, args, argnums)}")
+    if np.asarray(tangent).dtype != np.asarray(value).dtype:
+        raise Wrong(f"dtype of the tangent: got {np.asarray(tangent).dtype}, want {np.asarray(value).dtype}")
+
+
+def like_argument(tree: Any, dots: Any) -> Any:
+    """A direction in the dtypes of the arguments."""
+    steps = iter(leaves(dots))
+    return mapped(tree, lambda x: np.asarray(next(steps), x.dtype if hasattr(x, "dtype") else float)[()] if is_float(x) else x)
+
+
+def _forward_source(f: Callable[..., Any], args: tuple[Any, ...], argnums: tuple[int, ...]) -> str:
+    return str(srcdiff.jvp(f, argnums=argnums).source_for(*args))
 
 
 def _compare_differences(

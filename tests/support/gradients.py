@@ -46,7 +46,7 @@ def check_gradient(
     assert same(gradient, _without_aux(grad(*args, **kwargs), has_aux)), "a second call gives another gradient"
     assert same(gradient, _without_aux(grad.compile(*args, **kwargs)(*args, **kwargs), has_aux)), "compile has another gradient"
 
-    primal, chosen, positional, pullback_of = _positional(f, argnums, args, kwargs, has_aux)
+    primal, chosen, positional, pullback_of, along = _positional(f, argnums, args, kwargs, has_aux)
     _, pullback = pullback_of(*positional)
     assert same(tuple(pullback(1.0)), tuple(pullback(1.0))), "a pullback called twice gives another adjoint"
     by_argument = (gradient,) if isinstance(argnums, (int, str)) else tuple(gradient)
@@ -55,7 +55,8 @@ def check_gradient(
     for number, part in zip(chosen, by_argument):
         _check_structure(part, positional[number])
     _check_fresh(by_argument, (args, kwargs))
-    numeric.check(primal, positional, vjp=pullback_of, argnums=chosen, atol=atol, rtol=rtol, eps=eps)
+    numeric.check(primal, positional, vjp=pullback_of, jvp=along, argnums=chosen, atol=atol, rtol=rtol, eps=eps)
+    _check_forward(along, positional, chosen, by_argument, primal)
     assert same((args, kwargs), before), "an argument was written to"
     assert "srcdiff" not in grad.source_for(*args, **kwargs)
     return gradient
@@ -125,7 +126,15 @@ def _positional(f: Any, argnums: Any, args: Any, kwargs: Any, has_aux: bool) -> 
         return value, (lambda y_bar: (pullback(y_bar),)) if isinstance(argnums, (int, str)) else pullback
 
     numbers = (argnums,) if isinstance(argnums, (int, str)) else argnums
-    return primal, [_position(f, a, count, names) for a in numbers], [*args, *kwargs.values()], pullback_of
+    chosen = [_position(f, a, count, names) for a in numbers]
+
+    def along(xs: Any, tangents: Any) -> tuple[Any, Any]:
+        positional, named = split(xs)
+        dots = tuple(tangents[n] for n in chosen)
+        value, tangent, *_ = srcdiff.jvp(f, positional, dots, argnums=numbers, has_aux=has_aux, **named)
+        return value, tangent
+
+    return primal, chosen, [*args, *kwargs.values()], pullback_of, along
 
 
 def _position(f: Any, argnum: int | str, count: int, names: list[str]) -> int:
@@ -134,6 +143,23 @@ def _position(f: Any, argnum: int | str, count: int, names: list[str]) -> int:
     if argnum in names:
         return count + names.index(argnum)
     return list(inspect.signature(f).parameters).index(argnum)
+
+
+def _check_forward(along: Any, args: Any, chosen: list[int], gradients: Any, primal: Any) -> None:
+    """Forward mode gives the same value, and a tangent that agrees with the gradient in a random direction."""
+    rng = np.random.default_rng(7)
+    tangents = [numeric.direction_like(rng, arg) if n in chosen else None for n, arg in enumerate(args)]
+    before = copy.deepcopy(tangents)
+    value, y_dot = along(args, tangents)
+    assert same(value, primal(*copy.deepcopy(args)), rtol=1e-12), "the value beside the tangent is not the primal's"
+    products = [numeric.inner(gradient, tangents[n]) for n, gradient in zip(chosen, gradients)]
+    size = sum(map(abs, products)) + abs(float(y_dot))
+    single = any(getattr(x, "dtype", None) == np.float32 for _, x in leaves((args, value)))
+    tolerance = (1e-3 if single else 1e-8) * (1 + size)
+    assert abs(sum(products) - float(y_dot)) <= tolerance, f"forward mode gives {y_dot}, reverse mode {sum(products)}"
+    assert np.result_type(y_dot) == np.result_type(value), "the tangent is of another dtype"
+    assert same(along(args, tangents), (value, y_dot)), "a second tangent is another"
+    assert same(tangents, before), "a tangent was written to"
 
 
 def _check_structure(gradient: Any, argument: Any) -> None:
