@@ -25,12 +25,14 @@ from srcdiff.ir.nodes import (
     Apply,
     Block,
     Branch,
+    Caught,
     Const,
     End,
     Exit,
     If,
     ListDisplay,
     Loop,
+    Managed,
     Next,
     Operand,
     Range,
@@ -39,7 +41,7 @@ from srcdiff.ir.nodes import (
     Var,
     Yield,
 )
-from srcdiff.ir.walk import free_vars, operands_of, source_targets, vars_of
+from srcdiff.ir.walk import bound_by, free_vars, operands_of, source_targets, statements_of, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged, astype, dims_of, scalar_of
 from srcdiff.transform.adjoints import full, zero
@@ -184,11 +186,23 @@ class Forwarder:
         dots = {i: Var(f"{stmt.results[i].hint}_dot", dot_kind(stmt.results[i].kind)) for i in wanted}
         blocks = []
         for inner, values in arms:
-            extra = tuple(self.whole(values[i], inner) for i in wanted)
+            is_none = isinstance(stmt.around, Managed) and inner is not arms[0][0]  # there is no second arm
+            extra = tuple(values[i] if is_none else self.whole(values[i], inner) for i in wanted)
             blocks.append(Block(tuple(inner.stmts), Yield((*values, *extra))))
-        b.add(If(stmt.cond, blocks[0], blocks[1], (*stmt.results, *dots.values()), stmt.origin))
+        new = replace(stmt, then=blocks[0], orelse=blocks[1], results=(*stmt.results, *dots.values()))
+        for part in self.outside_of_try(stmt, new) if isinstance(stmt.around, Caught) else [new]:
+            b.add(part)
         for i, dot in dots.items():
             self.tangents[stmt.results[i]] = Staged(b, dot)
+
+    def outside_of_try(self, stmt: If, new: If) -> list[Stmt]:
+        """A try statement, and behind it the tangents of what was computed there: it must not catch what these raise."""
+        from srcdiff.transform.split import Splitter, depending
+
+        own = {t for s in statements_of(Block((stmt,), Yield(()))) for t in bound_by(s)}
+        made = {t for s in statements_of(Block((new,), Yield(()))) if isinstance(s, Apply) for t in s.targets}
+        still, moving = Splitter(depending([new], made - own), self.pairs.behind()).statement(new)
+        return [*still, *moving]
 
     # ------------------------------------------------------------ loops
 

@@ -45,7 +45,7 @@ def derivative(pairs: Pairs, key: Key) -> Procedure:
     known = pairs.forwards.get(key)
     if known is not None:
         return known.forward
-    procedure = Procedure(f"{key.procedure.name}_jvp")
+    procedure = Procedure(f"{key.procedure.name}_jvp", key.procedure.of)
     pairs.forwards[key] = pair = Pair(procedure, procedure, is_built=True)
     primal = pairs.primals[key.procedure]
     assert isinstance(primal.body.end, Return)

@@ -72,6 +72,11 @@ class Pairs:
         self.forwards: dict[Key, Pair] = {}  # in forward mode a derivative is one function
         self.open: list[Key] = []
 
+    def behind(self) -> dict[Procedure, tuple[Procedure, int, int]]:
+        """The procedures behind those that take tangents, with how many arguments and results they have themselves."""
+        counts = {p: (len(f.params), len(_results(f))) for p, f in self.primals.items()}
+        return {pair.forward: (key.procedure, *counts[key.procedure]) for key, pair in self.forwards.items()}
+
     # ------------------------------------------------------------ what is asked
 
     def call(self, reverser: Reverser, stmt: Apply, adjoints: Adjoints, b: Builder) -> Apply:

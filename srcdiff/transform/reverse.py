@@ -370,12 +370,12 @@ class Reverser:
             forward = self.block(arm.stmts, table, inner)
             arms.append((inner, table, forward))
         new = replace(stmt, then=Block(tuple(arms[0][2]), stmt.then.end), orelse=Block(tuple(arms[1][2]), stmt.orelse.end))
-        cond = _told(new) if isinstance(stmt.around, Caught) else stmt.cond
+        cond = told(new) if isinstance(stmt.around, Caught) else stmt.cond
         joined = join_tables(cond, arms[:1] if isinstance(stmt.around, Managed) else arms, adjoints, b)
         if joined is None:
             return new
         if isinstance(stmt.around, Caught) and cond not in new.results:
-            new = _telling(new, cond)
+            new = telling(new, cond)
         new, joined = export(new, joined, self.given)
         if isinstance(stmt.around, Managed) and not stmt.around.is_mirrored:
             for step in joined.then.stmts:
@@ -387,7 +387,7 @@ class Reverser:
         return new
 
 
-def _told(stmt: If) -> Var:
+def told(stmt: If) -> Var:
     """What tells whether the body of a try statement came to its end: a result of it, or a new one."""
     for result, ended, failed in zip(stmt.results, _yielded(stmt.then), _yielded(stmt.orelse)):
         if (ended, failed) == (Const(True), Const(False)):
@@ -395,7 +395,7 @@ def _told(stmt: If) -> Var:
     return Var("succeeded", Number("bool"))
 
 
-def _telling(stmt: If, succeeded: Any) -> If:
+def telling(stmt: If, succeeded: Any) -> If:
     """A try statement that tells whether its body came to its end."""
     arms = [
         Block(arm.stmts, Yield((*_yielded(arm), Const(is_body)))) for arm, is_body in ((stmt.then, True), (stmt.orelse, False))
