@@ -12,11 +12,12 @@ read its value goes before it: the next version of a name may then take the plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from srcdiff.analysis.activity import may_carry
+from srcdiff.analysis.binding import enlarged_in
 from srcdiff.errors import KindError, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf
@@ -46,6 +47,8 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged, astype, dims_of, scalar_of
 from srcdiff.transform.adjoints import full, zero
 from srcdiff.transform.procedures import Pairs
+from srcdiff.transform.restoring import Objects
+from srcdiff.transform.reverse import carrying
 
 Tangent = Staged | tuple[Any, ...] | None
 """Of a value, of the items of a tuple, or of one that does not change."""
@@ -61,9 +64,18 @@ class Forwarder:
     active: set[Var]
     pairs: Pairs
     enlarged: set[Var] = field(default_factory=set)
+    written: Container[Var] = ()  # versions of arrays that are written to: tangents make arrays of their own
     tangents: dict[Var, Tangent] = field(default_factory=dict)
     made_by: dict[Var, Apply] = field(default_factory=dict)
     column: int = -2
+
+    @classmethod
+    def of(
+        cls, stmts: Sequence[Stmt], inputs: Sequence[Var], outputs: Sequence[Var], pairs: Pairs, *, column: int = -2
+    ) -> Forwarder:
+        """What the tangents of a program need to know of it."""
+        enlarged = enlarged_in(Block(tuple(stmts), Yield(())))
+        return cls(carrying(stmts, inputs, outputs), pairs, enlarged, Objects(stmts).versions, column=column)
 
     # ------------------------------------------------------------ blocks
 
@@ -84,7 +96,7 @@ class Forwarder:
             b.transposed[stmt.targets[0]] = stmt.args[0]  # type: ignore[assignment]
         for target in stmt.targets:
             self.made_by[target] = stmt
-        b.foresee((stmt,))
+        b.foresee((stmt,), self.written)
         is_active = any(t in self.active for t in stmt.targets) and any(v in self.active for v in vars_of(operands_of(stmt)))
         if is_active and stmt.op.procedure is not None:
             from srcdiff.transform.forward_procedures import call

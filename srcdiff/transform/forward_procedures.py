@@ -8,7 +8,6 @@ One is made for each set of active arguments and of active results; it may call 
 from __future__ import annotations
 
 from srcdiff.analysis.activity import may_carry
-from srcdiff.analysis.binding import enlarged_in
 from srcdiff.errors import KindError
 from srcdiff.ir.kinds import TupleOf
 from srcdiff.ir.nodes import Apply, Block, Function, Operand, Parameter, Procedure, Return, Var
@@ -18,7 +17,6 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.forward import Forwarder, dot_kind
 from srcdiff.transform.procedures import Key, Pair, Pairs
-from srcdiff.transform.reverse import carrying
 
 
 def call(forwarder: Forwarder, stmt: Apply, b: Builder) -> Apply:
@@ -56,7 +54,7 @@ def derivative(pairs: Pairs, key: Key) -> Procedure:
         raise KindError("the derivative by a tuple that only the run takes apart is not accepted")
     outputs = [v for i in key.of if isinstance(v := returned[i], Var)]
     stmts = primal.body.stmts
-    forwarder = Forwarder(carrying(stmts, inputs, outputs), pairs, enlarged_in(primal.body))
+    forwarder = Forwarder.of(stmts, inputs, outputs, pairs)
     b, taken, params = Builder(), {p.name for p in primal.params}, []
     for i in key.by:
         param = primal.params[i]

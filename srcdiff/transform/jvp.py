@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from srcdiff.analysis.binding import enlarged_in
 from srcdiff.ir.kinds import Array, Number, Opaque, is_differentiable
 from srcdiff.ir.nodes import (
     Block,
@@ -24,7 +23,6 @@ from srcdiff.ir.nodes import (
     Return,
     SliceOf,
     Var,
-    Yield,
 )
 from srcdiff.ir.ops import ITEM
 from srcdiff.ir.walk import variables_of, vars_of
@@ -39,7 +37,6 @@ from srcdiff.transform.adjoints import full, zero
 from srcdiff.transform.forward import Forwarder, dot_kind, named
 from srcdiff.transform.gradient import Selector, inputs_of, parts_of, primal_atom, selected_of, split_aux
 from srcdiff.transform.procedures import Pairs
-from srcdiff.transform.reverse import carrying
 
 Selected = tuple[Structure, Value, str]
 
@@ -71,8 +68,7 @@ def tangent_program(
 def forwarder_of(primal: Primal, selected: Sequence[Selected], head: Operand, pairs: Pairs, *, column: int = -2) -> Forwarder:
     inputs = inputs_of(primal, selected, needs_each=len(selected) == 1)
     outputs = list(dict.fromkeys(v for v in vars_of((head,)) if is_differentiable(v.kind)))
-    enlarged = enlarged_in(Block(primal.stmts, Yield(())))
-    return Forwarder(carrying(primal.stmts, inputs, outputs), pairs, enlarged, column=column)
+    return Forwarder.of(primal.stmts, inputs, outputs, pairs, column=column)
 
 
 def with_parameters(own: Sequence[Parameter], tangents: Sequence[Parameter]) -> tuple[Parameter, ...]:
