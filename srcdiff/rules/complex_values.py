@@ -80,6 +80,17 @@ TEXTS: dict[Any, Callable[..., Any]] = {
 }
 """The adjoint of a complex argument, from it, the result and the result's adjoint."""
 
+TANGENTS: dict[Any, Callable[..., Any]] = {
+    np.real: lambda z, y, z_dot: np.real(z_dot),
+    np.imag: lambda z, y, z_dot: np.imag(z_dot),
+    np.conjugate: lambda z, y, z_dot: np.conjugate(z_dot),
+    np.absolute: lambda z, y, z_dot: np.real(np.conjugate(z) * z_dot) / np.where(y == 0, 1, y),
+    abs: lambda z, y, z_dot: np.real(np.conjugate(z) * z_dot) / np.where(y == 0, 1, y),
+    np.angle: lambda z, y, z_dot: np.imag(z_dot / z),
+    np.sign: lambda z, y, z_dot: None,
+}
+"""The tangent of the result, from a complex argument, the result and the argument's tangent."""
+
 
 def is_complex(kind: Any) -> bool:
     return str(getattr(kind, "dtype", getattr(kind, "type", ""))).startswith("complex")

@@ -121,7 +121,7 @@ def _add(adjoints: Adjoints, key: Var | Component, contribution: Staged, b: Buil
         contribution = astype(contribution, kind.dtype) if contribution.kind.dims != () else contribution
     if contribution.kind in (Number("bool"), Array("bool", ())):
         contribution = as_float(contribution, b)  # booleans of NumPy's do not add up
-    if contribution.kind != Number("float") and dims_of(contribution.kind) == () and _may_be_array(contribution):
+    if contribution.kind != Number("float") and dims_of(contribution.kind) == () and may_be_array(contribution):
         contribution = Staged(b, b.item(contribution.atom, ()), contribution.dims, contribution.like)
     if contribution.dims is None and isinstance(kind, Array) and kind.dims is not None:
         contribution = Staged(b, contribution.atom, kind.dims, lambda: var)  # of unknown rank: it broadcasts to its value's shape
@@ -189,7 +189,7 @@ _GIVES_NUMBERS = (
 )
 
 
-def _may_be_array(value: Staged) -> bool:
+def may_be_array(value: Staged) -> bool:
     """Whether a scalar may be an array without axes, which `+=` would change for whoever else holds it."""
     stmt = value.builder.made.get(value.atom) if isinstance(value.atom, Var) else None
     if stmt is None:

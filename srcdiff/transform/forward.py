@@ -16,6 +16,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from srcdiff.analysis.activity import may_carry
 from srcdiff.analysis.binding import enlarged_in
 from srcdiff.errors import KindError, NotDifferentiable, SrcdiffError
@@ -44,11 +46,12 @@ from srcdiff.ir.nodes import (
 )
 from srcdiff.ir.walk import bound_by, free_vars, operands_of, source_targets, statements_of, vars_of
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.staging import Staged, astype, dims_of, scalar_of
-from srcdiff.transform.adjoints import full, zero
+from srcdiff.rules.complex_values import is_complex
+from srcdiff.rules.staging import Staged, astype, call_for, dims_of, scalar_of
+from srcdiff.transform.adjoints import full, may_be_array, zero
 from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.restoring import Objects
-from srcdiff.transform.reverse import carrying
+from srcdiff.transform.reverse import carrying, may_be_complex
 
 Tangent = Staged | tuple[Any, ...] | None
 """Of a value, of the items of a tuple, or of one that does not change."""
@@ -112,14 +115,13 @@ class Forwarder:
     def differentiate(self, stmt: Apply, b: Builder) -> None:
         from srcdiff.transform.tangents import tangents_of
 
-        for target in stmt.targets:
-            if target in self.active and getattr(target.kind, "dtype", getattr(target.kind, "type", "")).startswith("complex"):
-                raise NotDifferentiable(
-                    "a complex value depends on the arguments",
-                    stmt.origin,
-                    why="Complex arithmetic has no derivative rules yet.",
-                    instead="write it with real and imaginary parts.",
-                )
+        if any(is_complex(getattr(o, "kind", None)) for o in (*stmt.targets, *stmt.args)) and not may_be_complex(stmt):
+            raise NotDifferentiable(
+                f"`{stmt.op.text or stmt.op.key}` is given a complex value that depends on the arguments",
+                stmt.origin,
+                why="Its derivative rule is that of real numbers.",
+                instead="write it with real and imaginary parts.",
+            )
         try:
             found = tangents_of(self, stmt, b)
         except SrcdiffError as error:
@@ -153,7 +155,7 @@ class Forwarder:
             case Const(value):
                 if value is UNBOUND:
                     return operand
-                return Const(0.0) if isinstance(value, (int, float)) else Const(None)
+                return Const(0.0) if isinstance(value, (int, float, complex)) else Const(None)
             case tuple():
                 return tuple(self.whole(item, b) for item in operand)
             case ListDisplay(items):
@@ -279,8 +281,8 @@ class Forwarder:
 def dot_kind(kind: Kind) -> Kind:
     """The kind of the tangent of a value; what carries no derivative has None beside others in a tuple."""
     match kind:
-        case Number():
-            return Number("float")
+        case Number(type):
+            return Number("complex" if type == "complex" else "float")
         case ListOf(item, length):
             return ListOf(dot_kind(item), length)
         case TupleOf(items):
@@ -305,7 +307,12 @@ def settled(tangent: Tangent, target: Var) -> Tangent:
     kind, dims = target.kind, dims_of(target.kind)
     if isinstance(kind, (ListOf, TupleOf)) or isinstance(tangent.kind, (ListOf, TupleOf)):
         return tangent
+    b = tangent.builder
+    if is_complex(tangent.kind) and not is_complex(kind):
+        tangent = Staged(b, b.apply(call_for(np.real), (tangent.atom,)), tangent.dims, tangent.like)
     own = tangent.kind
+    if dims_of(own) == () and own != Number("float") and may_be_array(tangent):
+        tangent = Staged(b, b.item(tangent.atom, ()), tangent.dims, tangent.like)
     if isinstance(kind, Array) and isinstance(own, Array) and own.dtype != kind.dtype:
         tangent = scalar_of(tangent, kind.dtype) if own.dims == () and dims == () else astype(tangent, kind.dtype)
     if dims is not None and tangent.dims != dims:

@@ -138,7 +138,7 @@ class Reverser:
             raise
 
     def _apply(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
-        if any(is_complex(getattr(o, "kind", None)) for o in (*stmt.targets, *stmt.args)) and not _may_be_complex(stmt):
+        if any(is_complex(getattr(o, "kind", None)) for o in (*stmt.targets, *stmt.args)) and not may_be_complex(stmt):
             raise NotDifferentiable(
                 f"`{stmt.op.text or stmt.op.key}` is given a complex value that depends on the arguments",
                 why="Its derivative rule is that of real numbers.",
@@ -536,7 +536,7 @@ def _is_unknown(operand: Operand) -> bool:
     return isinstance(kind, Unknown) or (isinstance(kind, Array) and kind.dims is None)
 
 
-def _may_be_complex(stmt: Apply) -> bool:
+def may_be_complex(stmt: Apply) -> bool:
     """Whether a primitive has a derivative for complex values."""
     if stmt.op.style not in ("binary", "unary", "call"):
         return True

@@ -23,6 +23,7 @@ from srcdiff.ir.nodes import Apply, Const, ListDisplay, Operand, Var
 from srcdiff.ir.walk import vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
+from srcdiff.rules.complex_values import TANGENTS, is_complex
 from srcdiff.rules.inference import bind, call_bound, item_kind, kind_of
 from srcdiff.rules.registry import Rule, rule_for, tangent_texts
 from srcdiff.rules.staging import (
@@ -165,6 +166,10 @@ def _dot(var: Var) -> str:
 
 def _called(fw: Forwarder, stmt: Apply, b: Builder) -> Sequence[Tangent]:
     target, rule = stmt.targets[0], rule_for(stmt.op.fn)
+    if stmt.op.fn in TANGENTS and is_complex(kind_of(stmt.args[0])):
+        tangent = fw.tangent(stmt.args[0], b)
+        z, y = staged_argument(b, stmt.args[0]), Staged(b, target)
+        return [None if tangent is None else TANGENTS[stmt.op.fn](z, y, tangent)]
     if stmt.op.style == "binary" and isinstance(target.kind, ListOf):
         return [_joined(fw, stmt, b)]
     if rule is None:
