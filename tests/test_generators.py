@@ -666,3 +666,73 @@ def test_imports_and_type_checking():
         return math.sin(x)
 
     check_gradient(f, 0.5)
+
+
+# ---------------------------------------------------------------- how far a generator runs
+
+
+class Meter:
+    def __init__(self, b):
+        self.b = b
+
+
+def metered(x, xs, meter):
+    s = x * 0.5
+    for w in xs:
+        for _ in range(2):
+            if s > 0.9:
+                return
+            s = s * 0.8 + meter.b * 0.2
+        yield s + w
+        meter.b = meter.b + s * 0.1
+    yield s
+
+
+def test_islice_runs_a_generator_no_further_than_its_last_item():
+    def f(x, xs):
+        meter = Meter(x)
+        return max(itertools.islice(metered(x, xs, meter), 3)) + meter.b
+
+    check_gradient(f, 0.37, XS)
+
+
+def test_a_return_within_loops_leaves_its_own_generator_alone():
+    def f(x, xs):
+        meter = Meter(3.0 * x)
+        total = 0.0
+        for v in itertools.chain(metered(x, xs, meter), xs):
+            total += v * meter.b
+        return total
+
+    check_gradient(f, 0.37, XS)
+
+
+def test_a_break_skips_the_else_of_the_loop():
+    def f(x, xs):
+        total = x
+        for v in itertools.accumulate(xs):
+            total += v
+            if total > 1.0:
+                break
+        else:
+            total = total * 100.0
+        for v in (w * x for w in xs):
+            total += v
+            if total > 1000.0:
+                break
+        else:
+            total = total * 3.0
+        return total
+
+    check_gradient(f, 0.37, XS)
+
+
+def test_a_generator_expression_within_a_generator():
+    def scaled(xs, k):
+        for i in range(2):
+            yield from (v * k + i for v in xs)
+
+    def f(x, xs):
+        return sum(sum(w * v for w in scaled(xs, x)) for v in scaled(xs[:2], 2.0))
+
+    check_gradient(f, 0.37, XS)

@@ -13,7 +13,6 @@ ones of their own, and the names from around it are read where it was made.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 from typing import Any
 
@@ -120,6 +119,20 @@ def _targets(node: ast.GeneratorExp) -> list[str]:
     return list(loops.assigned_names([part.target for part in node.generators]))
 
 
+def _copied(node: Any) -> Any:
+    """A tree of its own, which refers to the same sources and frames."""
+    if isinstance(node, list):
+        return [_copied(part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    new = type(node).__new__(type(node))
+    new.__dict__.update(node.__dict__)
+    for name in node._fields:
+        if hasattr(node, name):
+            setattr(new, name, _copied(getattr(node, name)))
+    return new
+
+
 class _Renaming(ast.NodeTransformer):
     """The generator's names as hidden ones, and those from around it as names to be read there."""
 
@@ -131,7 +144,7 @@ class _Renaming(ast.NodeTransformer):
         if isinstance(node, (ast.stmt, ast.expr)) and hasattr(node, "lineno"):
             if self.generator.source.file == iterators.__file__:
                 ast.copy_location(node, self.node)  # a text of ours stands for the user's call
-            else:
+            elif not hasattr(node, "source"):
                 node.source = self.generator.source  # type: ignore[union-attr]
         return super().visit(node)
 
@@ -230,10 +243,11 @@ class _Weaving:
             case ast.Return():
                 return self.leave()
             case ast.For() | ast.While():
-                has_yield = _yields(stmt)
+                may_leave = self.is_left and (_yields(stmt) or _has_return([stmt]))
                 stmt.body = self.block(stmt.body, depth + 1, True)
                 stmt.orelse = self.block(stmt.orelse, depth, is_tail)
-                if self.is_left and (has_yield or _has_return([stmt])) and not (depth == 0 and is_tail):
+                is_last = depth == 0 and is_tail and not self.loop.orelse
+                if may_leave and not is_last:
                     return [stmt, self.at(ast.If(self.name(self.done, ast.Load()), [ast.Break()], []))]
                 return [stmt]
             case ast.If():

@@ -76,12 +76,13 @@ def dropped_while(fn: Any, xs: Any) -> Any:
 
 
 def first_of(xs: Any, stop: Any) -> Any:
-    i = 0
-    for x in xs:
-        if i >= stop:
-            break
-        yield x
-        i = i + 1
+    if stop > 0:
+        i = 0
+        for x in xs:
+            yield x
+            i = i + 1
+            if i >= stop:
+                break
 
 
 def counting(start: Any, step: Any) -> Any:
