@@ -96,12 +96,6 @@ def in_place(low: Lowering, loop: ast.For, generator: Generator) -> list[ast.stm
     return program
 
 
-def _copied(tree: ast.stmt) -> ast.stmt:
-    """A tree of its own; the sources and frames that its nodes refer to stay what they are."""
-    shared = [getattr(node, name, None) for node in ast.walk(tree) for name in ("source", "frame")]
-    return copy.deepcopy(tree, {id(thing): thing for thing in shared if thing is not None})
-
-
 def _body_of_expression(node: ast.GeneratorExp) -> list[ast.stmt]:
     """`(e for x in xs if p)` as the body of the generator function that it is."""
     body: ast.stmt = ast.Expr(ast.Yield(node.elt))
