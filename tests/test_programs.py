@@ -583,3 +583,52 @@ def test_a_value_is_not_restored_past_a_trip_that_leaves_without_it() -> None:
         return np.sum(x)
 
     check_gradient(f, -0.2, np.array([0.5, 1.5]), argnums=(0, 1))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_a_list_of_other_lengths_on_each_path(n):
+    def loss(x, n):
+        found = []
+        if n <= 0:
+            found.append(x)
+        else:
+            if n % 2 == 0:
+                found.append(x * x)
+            found.append(x * 3)
+        found.append(x * x * x)
+        return sum(found)
+
+    check_gradient(loss, 0.5, n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_value_of_one_arm_under_another_name(n):
+    def inner(x, y, n, found):
+        if n <= 0:
+            found.append(x * 0.9 + x * x)
+            return y + y, y + math.sin(1.1)
+        v = math.sin(x)
+        if n % 2 == 0:
+            found.append(math.sin(math.sin(x)))
+            v = math.tanh(y)
+        else:
+            found.append(math.tanh(x + v))
+            v = y
+        return math.tanh(x) + v, math.sin(x * y)
+
+    def outer(x, y, n, found):
+        if n <= 0:
+            found.append(y)
+            return x * x - y, math.tanh(y)
+        v, u = inner(x * x, math.sin(x), n - 2, found)
+        inner(math.tanh(u), u, n - 1, found)
+        found.append((v + x) * math.sin(0.9))
+        return y, x + x
+
+    def loss(x, y, n):
+        found = []
+        a, b = outer(x, y, n, found)
+        c = inner(y * 0.5, x * 1.0, 2, found)[1]
+        return ((a + b) * 0.5 + c) * x + sum(found)
+
+    check_gradient(loss, 0.9, 0.6, n, argnums=(0, 1))

@@ -21,6 +21,7 @@ import numpy as np
 
 from srcdiff.analysis.freshness import fresh_results, with_fresh
 from srcdiff.analysis.liveness import liveness
+from srcdiff.emit.bound import to_bind
 from srcdiff.emit.expressions import Expressions, constant, name
 from srcdiff.emit.layout import lay_out
 from srcdiff.emit.naming import name_variables
@@ -98,7 +99,8 @@ def _emitted(
     placed = make_objects(place(tidied(function)))
     outside, reserved = _outside(placed.function, scope, bindings)
     folded, variables = _named(placed, reserved)
-    statements = Statements(Expressions(variables, folded.folds, outside), folded.conditionals, comments)
+    bound = to_bind(folded.function, variables, folded.folds)
+    statements = Statements(Expressions(variables, folded.folds, outside), folded.conditionals, bound, comments)
     body = statements.body(folded.function.body)
     arguments = _arguments(function.params, outside)
     tree = ast.FunctionDef(function.name, arguments, body or [ast.Pass()], [])

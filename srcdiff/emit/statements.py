@@ -47,11 +47,13 @@ _SHORT = 3
 @dataclass
 class Statements:
     """What prints statements. `comments` collects the text of comments, in the order of their marks; `origins` the user's
-    line of each statement. `said` is the line that the last comment names.
+    line of each statement. `said` is the line that the last comment names. `bound` are variables that are None where they
+    have no value.
     """
 
     expressions: Expressions
     conditionals: frozenset[If]
+    bound: frozenset[Var] = frozenset()
     with_comments: bool = True
     comments: list[str] = field(default_factory=list)
     origins: dict[ast.stmt, Origin] = field(default_factory=dict)
@@ -277,7 +279,7 @@ class Statements:
             if var not in of.names:
                 continue
             if value == Const(UNBOUND):
-                if not in_loop:
+                if not in_loop and var not in self.bound:
                     continue
                 value = Const(None)
             value = resolved(value, of.folds)

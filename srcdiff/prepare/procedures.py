@@ -166,9 +166,9 @@ def _open_lists(low: Lowering, lists: dict[int, Kind], given: Arguments) -> None
     """Of lists that grow from call to call, the run decides the length."""
     for place, kind in lists.items():
         ref, size = given.refs[place], given.sizes[place]
-        if size is None:
-            continue
         items = low.store[ref]
+        if size is None or not isinstance(items, tuple):
+            continue
         low.hand_over(items, low.store)
         display = ListDisplay(tuple(low.operand(item) for item in items))
         empty = ListOf(map_lengths(kind, lambda _: opaque()), 0)
