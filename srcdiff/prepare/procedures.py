@@ -106,10 +106,10 @@ def active_arguments(low: Lowering, callee: Callee, bound: dict[str, Value], nod
     arguments = arguments_of((*bound.values(), *Around(low, callee).refs), low.store)
     earlier = [frame.arguments for frame in active if frame.arguments is not None]
     if any(other.key == arguments.key for other in earlier):
-        raise Recursion(callee.node, {})
+        raise Recursion(callee.node, {}, too_deep(low, callee.name, node))
     longer = [lists for other in earlier if (lists := grown(other, arguments, low.store)) is not None]
     if len(longer) > 1:
-        raise Recursion(callee.node, longer[-1])
+        raise Recursion(callee.node, longer[-1], too_deep(low, callee.name, node))
     if len(active) > MOST_GROWN and len(arguments.leaves) > len(next(a for f in active if (a := f.arguments)).leaves):
         raise too_deep(low, callee.name, node)
     return arguments
@@ -149,9 +149,16 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
             candidate.slots = slots
             raise Widened(candidate)
     if made is None:
-        if sum(open_.is_open and open_.fn is callee.node for _, open_ in known.made) > MOST_GROWN:
+        active = [other for _, other in known.made if other.is_open and other.fn is callee.node]
+        longer = [lists for other in active if (lists := grown(other.given, handles, low.store)) is not None]
+        if len(longer) > 1:
+            raise Recursion(callee.node, longer[-1], too_deep(low, callee.name, node))
+        if len(active) > MOST_GROWN:
             raise too_deep(low, callee.name, node)
-        made = Specialisation(callee.node, _procedure(callee.name), callee.name, given.skeleton, slots_for(given.leaves))
+        made = Specialisation(callee.node, _procedure(callee.name), callee.name, handles, slots_for(given.leaves))
+        before = known.last.get(key)
+        if before is not None and matched(before[0], given.leaves) is not None:
+            made.slots, made.result = before  # lowered again since another one has changed: most likely as before
         mark = len(known.made)
         known.add(key, made)
         try:
@@ -284,6 +291,7 @@ def _settle(
     mark = len(known.made)
     here = low.frame, low.loops, low.depth, low.builder, low.node
     origin, store, names = low.builder.origin, dict(low.store), _names_around(low.frame)
+    ties = {key: set(others) for key, others in low.ties.items()}
     for _ in range(ATTEMPTS):
         known.forget_since(mark)
         try:
@@ -305,6 +313,7 @@ def _settle(
             low.frame, low.loops, low.depth, low.builder, low.node = here
             low.builder.origin = origin
             low.store = {**low.initial, **store}
+            low.ties = {key: set(others) for key, others in ties.items()}
             for frame, held in names:
                 frame.vars = dict(held)
         if is_done:
@@ -346,7 +355,7 @@ def _lowered(
     frame.node, frame.caller = callee.node, low.frame
     atoms, refs = _parameters(low, made, bound, given), list[ListRef | DictRef | ObjectRef]()
     makers = [_noting(make, refs) for make in (low.new_list, low.new_dict, low.new_object)]
-    values = rebuild(made.skeleton, atoms, *makers)
+    values = rebuild(made.given.skeleton, atoms, *makers)
     for ref, passed in zip(refs, given.refs):
         low.take_after(ref, (passed,))
     frame.vars = dict(zip(bound, values))
@@ -423,7 +432,7 @@ def _as_around(low: Lowering, refs: list[Any], made: tuple[Value, ...], around: 
 
 def _parameters(low: Lowering, made: Specialisation, bound: dict[str, Value], given: Arguments) -> list[Atom]:
     names: list[str | None] = []
-    for name, part in itertools.zip_longest(bound, made.skeleton.parts):
+    for name, part in itertools.zip_longest(bound, made.given.skeleton.parts):
         names += [name] if part.sort == "leaf" else [None] * part.count  # of what is around, none
     atoms: list[Atom] = []
     for leaf, slot, users in zip(given.leaves, made.slots, names):
@@ -548,12 +557,16 @@ class Around:
         self.seen: set[ast.AST] = set()
         self.key = self.read(callee.node, callee.outer)
 
-    def read(self, fn: ast.AST, outer: Frame | None) -> Any:
+    def read(self, fn: Any, outer: Frame | None) -> Any:
+        from srcdiff.prepare import calls
+
         if outer is None or fn in self.seen:
             return ()
         self.seen.add(fn)
         found: list[Any] = []
         for name in names_read(fn):
+            if name in calls.function_locals(fn):
+                continue
             frame: Frame | None = outer
             while frame is not None and name not in frame.vars and name not in frame.cells:
                 frame = frame.outer

@@ -70,6 +70,8 @@ def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any
         try:
             return _prepare(source, structures, Procedures(dict(recursive), dict(unrolled)), derive, keeps_apart=keeps_apart)
         except Recursion as found:
+            if found.fn in recursive and found.lists.keys() <= recursive[found.fn].keys():
+                raise found.otherwise from None
             recursive[found.fn] = {**recursive.get(found.fn, {}), **found.lists}
         except procedures.ProcedureFailed as failed:
             del recursive[failed.fn]

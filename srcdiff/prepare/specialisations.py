@@ -41,12 +41,12 @@ class Recursion(Exception):
     """A function is called while it runs, for arguments of the same structure: it has to be a procedure.
 
     `lists` are the places of lists among its arguments that have become longer, and the kind of their items: their length
-    is for the run to decide.
+    is for the run to decide. Where all of that is known already, the error to raise is `otherwise`.
     """
 
-    def __init__(self, fn: ast.AST, lists: Mapping[int, Kind]) -> None:
+    def __init__(self, fn: ast.AST, lists: Mapping[int, Kind], otherwise: Exception) -> None:
         super().__init__(fn, lists)
-        self.fn, self.lists = fn, lists
+        self.fn, self.lists, self.otherwise = fn, lists, otherwise
 
 
 class Widened(Exception):
@@ -106,7 +106,7 @@ class Specialisation:
     fn: ast.AST
     procedure: Procedure
     name: str
-    skeleton: Skeleton
+    given: Arguments
     slots: list[Slot]
     op: Op = field(init=False)
     is_open: bool = True
@@ -128,6 +128,7 @@ class Procedures:
     unrolled: dict[ast.AST, Exception] = field(default_factory=dict)
     found: dict[Any, list[Specialisation]] = field(default_factory=dict)
     made: list[tuple[Any, Specialisation]] = field(default_factory=list)
+    last: dict[Any, tuple[list[Slot], Result | None]] = field(default_factory=dict)  # how forgotten ones came out
     inlined: int = 0
     outside: set[Procedure] = field(default_factory=set)  # those that give arrays of the module
 
@@ -139,6 +140,7 @@ class Procedures:
         """Forget what was lowered under an assumption that does not hold."""
         for key, made in self.made[mark:]:
             self.found[key].remove(made)
+            self.last[key] = made.slots, made.result
         del self.made[mark:]
 
 
