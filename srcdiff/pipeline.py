@@ -246,7 +246,7 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
                 return live
         variant = compile_variant(f, task, args, kwargs)
         live = make_live(variant, f)
-        if are_apart in variant.guard.bindings.values() and not holds(live.guard, args, kwargs):
+        if any(held is are_apart for held in variant.guard.bindings.values()) and not holds(live.guard, args, kwargs):
             raise KindError(
                 f"two arguments of `{f.__name__}` share memory, and it writes to one of them",
                 why="The other one changes with it, as far as they overlap.",

@@ -668,6 +668,31 @@ def test_imports_and_type_checking():
     check_gradient(f, 0.5)
 
 
+def test_iter_and_next():
+    def f(x, xs):
+        steps = iter([x, x * x, 3.0, x])
+        first = next(steps)
+        second = next(steps)
+        rest = sum(steps)
+        gone = sum(steps) + next(steps, 0.5)
+        large = next((v for v in xs if v > 0.5), x)
+        none = next((v for v in xs if v > 100.0), x)
+        for v in (left := iter((x, 2.0))):
+            first = first * v
+        return first * second + rest * gone + large * none + len(list(left))
+
+    check_gradient(f, 1.5, XS)
+
+
+def test_one_iterator_twice():
+    def f(x):
+        steps = iter([x, x * x])
+        return sum(a * b for a, b in zip(steps, steps))
+
+    with pytest.raises(srcdiff.KindError, match="one iterator is given twice"):
+        grad(f)(1.0)
+
+
 # ---------------------------------------------------------------- how far a generator runs
 
 

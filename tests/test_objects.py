@@ -831,6 +831,14 @@ def test_objects_do_not_leak_between_calls():
     assert np.array_equal(first, again)
 
 
+def weighted(x, weights=np.array([1.0, 2.0, 3.0]), *, cell=Cell(W, 2.0 * X)):  # noqa: B008
+    return np.sum(x * weights * cell.state)
+
+
+def test_defaults_that_are_arrays_and_objects():
+    check_gradient(lambda x: weighted(x) * weighted(2.0 * x), X)
+
+
 # ---------------------------------------------------------------- arrays that objects hold
 
 

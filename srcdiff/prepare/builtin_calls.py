@@ -167,6 +167,19 @@ def accumulated(low: Lowering, node: ast.AST, *, it: Value, total: Value, add: V
     return result
 
 
+def first(low: Lowering, node: ast.AST, *, it: Value, default: Value) -> Value:
+    """The first item of a generator; the default where it has none."""
+    tree = ast.parse("for item in it:\n    found = item\n    break").body
+    hidden = _hidden_names(low, tree[0], node)
+    low.frame.vars.update({hidden["it"]: it, hidden["found"]: default})
+    low.frame.woven[hidden["found"]] = ast.Module([*tree, ast.Expr(ast.Name(hidden["found"], ast.Load()))], [])
+    statements.lower_whole(low, tree)
+    result = expressions.read_name(low, hidden["found"], node)
+    for name in hidden.values():
+        low.frame.vars.pop(name, None)
+    return result
+
+
 def as_scalar(low: Lowering, cls: type, value: Value, node: ast.AST) -> Value:
     """`np.float64(x)`, `np.float32(x)`: x as a scalar or array of that dtype."""
     if isinstance(value, (ListRef, tuple)):

@@ -102,6 +102,7 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
                 return found
             return call_value(low, inner, (*bound, *args), {**named, **kwargs}, node)
         case Method():
+            args = tuple(generators.collected(low, a, node) for a in functional.taken(low, fn, args, node))
             return builtin_calls.call_method(low, fn, args, kwargs, node)
         case Ref(value):
             return _call_object(low, value, fn.text, args, kwargs, node)
@@ -137,6 +138,7 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             return found
     handler = handler_of(value)
     if handler is not None:
+        args = functional.taken(low, value, args, node)
         if not (_is_hashable(value) and value in functional.STREAMING):
             args = tuple(generators.collected(low, a, node) for a in args)
         return handler(low, args, kwargs, node)

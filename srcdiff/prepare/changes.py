@@ -13,7 +13,7 @@ from srcdiff.errors import SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.nodes import Apply, Const, If, Loop, Operand, Range, Var
 from srcdiff.ir.walk import ends_of, operands_of, statements_of
-from srcdiff.prepare import expressions
+from srcdiff.prepare import expressions, functional
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import DictRef, Iterable, ListRef, Value
 
@@ -25,7 +25,7 @@ class Running:
 
     def __init__(self, low: Lowering, node: ast.For, iterable: Value, items: list[Value]) -> None:
         self.low, self.node, self.iterable, self.items = low, node, iterable, items
-        self.refs = _run_over(iterable)
+        self.refs = [ref for ref in _run_over(iterable) if low.classes.get(ref) is not functional.Iterator]
         self.states = {ref: low.store[ref] for ref in self.refs}
 
     def now(self) -> list[Value]:

@@ -528,7 +528,9 @@ def open_held(low: Lowering, value: Any, name: str) -> Value:
     """A value that a function or class holds since it was made: it stays what it is, and is read when the gradient runs."""
 
     def read() -> Value:
-        structure = _without_paths(describe(value, name))
+        path = f"holder_{len(low.holders)}"
+        low.holders[path] = value
+        structure = _without_paths(describe(value, path))
         atom: Any = Ref(value, name)
         if isinstance(structure, Leaf):
             atom = low.builder.apply(Op(f"held {id(value)}", "display"), (atom,), hint=name, kind=structure.kind)

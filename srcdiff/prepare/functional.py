@@ -21,8 +21,8 @@ import numpy as np
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, is_scalar
-from srcdiff.ir.nodes import Const, Ref, SliceOf
-from srcdiff.prepare import builtin_calls, calls, expressions, generators, iterators, objects
+from srcdiff.ir.nodes import UNBOUND, Const, Ref, SliceOf
+from srcdiff.prepare import builtin_calls, calls, containers, expressions, generators, iterators, objects
 from srcdiff.prepare.lowering import Lowering, truth
 from srcdiff.prepare.values import (
     Closure,
@@ -303,6 +303,54 @@ def _issubclass(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Val
     if not all(isinstance(c, Ref) for c in (cls, *wanted)):
         raise low.refuse(KindError, "the class is not known when the function is compiled", node)
     return Const(issubclass(cls.value, tuple(c.value for c in wanted)))
+
+
+class Iterator:
+    """The class of what `iter()` gives of known items: a list that `next()` and loops take items from."""
+
+
+def _iter(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    xs = objects.iterated(low, args[0], node)
+    known = expressions.known_items(low, xs)
+    if known is None or isinstance(xs, ListRef) and low.classes.get(xs) is Iterator:
+        return xs
+    made = low.new_list(tuple(known))
+    low.classes[made] = Iterator
+    return made
+
+
+def taken(low: Lowering, value: Any, args: Args, node: ast.AST) -> Args:
+    """The arguments of a call, iterators replaced by the items that they have left and that the call takes."""
+    given = [a for a in args if isinstance(a, ListRef) and low.classes.get(a) is Iterator]
+    if not given or value in (iter, next, isinstance, type, callable):
+        return args
+    if len(given) != len(set(given)):
+        raise low.refuse(KindError, "one iterator is given twice", node, instead="take the items by their numbers: xs[::2].")
+    left = {a: tuple(low.items(a) or ()) for a in given}
+    for a in given:
+        low.store[a] = ()
+    return tuple(left.get(a, a) if isinstance(a, ListRef) else a for a in args)
+
+
+def _next(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """The first item, or the default; of a generator, which is then left where it is."""
+    xs, *default = args
+    if isinstance(xs, ListRef) and low.classes.get(xs) is Iterator:
+        first, *rest = low.items(xs) or (_MISSING,)
+        if first is not _MISSING:
+            containers.put(low, xs, tuple(rest), node)
+            return first
+        if default:
+            return default[0]
+        raise low.refuse(KindError, "next() is asked of an iterator that is exhausted", node)
+    if not isinstance(xs, Generator):
+        raise low.refuse(
+            KindError,
+            "next() is given no iterator whose items are known, and no generator",
+            node,
+            instead="take the item by its number: xs[0].",
+        )
+    return builtin_calls.first(low, node, it=xs, default=default[0] if default else Const(UNBOUND))
 
 
 # ---------------------------------------------------------------- functools
@@ -627,6 +675,8 @@ _SYMBOLS = {
 }  # fmt: skip
 
 HANDLERS: dict[Any, Any] = {
+    iter: _iter,
+    next: _next,
     map: _map,
     filter: _filter,
     enumerate: _enumerate,
@@ -677,7 +727,7 @@ HANDLERS: dict[Any, Any] = {
 
 STREAMING: frozenset[Any] = frozenset(
     [
-        sum, map, filter, enumerate, zip, iter, functools.reduce, itertools.accumulate, itertools.chain,
+        sum, map, filter, enumerate, zip, iter, next, functools.reduce, itertools.accumulate, itertools.chain,
         itertools.chain.from_iterable, itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
         itertools.filterfalse, typing.cast, functools.partial,
     ]

@@ -35,7 +35,7 @@ from srcdiff.ir.nodes import (
     Source,
     Var,
 )
-from srcdiff.prepare import arrays, cells, changes, containers, expressions, generators, objects, statements
+from srcdiff.prepare import arrays, cells, changes, containers, expressions, functional, generators, objects, statements
 from srcdiff.prepare.lowering import Lowering, spoken_name, truth
 from srcdiff.prepare.values import (
     REFERENCES,
@@ -233,6 +233,8 @@ def lower_loop(low: Lowering, node: ast.For | ast.While, rest: Callable[[], Any]
         return generators.lower_loop(low, node, iterable, rest)
     iterable = generators.collected(low, iterable, node.iter)
     items = expressions.known_items(low, iterable)
+    if isinstance(iterable, ListRef) and low.classes.get(iterable) is functional.Iterator:
+        low.store[iterable], iterable = (), tuple(items or ())  # a loop takes all that is left
     is_counted = _is_constant_range(iterable)
     if items is not None and not is_counted and not _stays_loop(low, node, items):
         return _unrolled(low, node, changes.Running(low, node, iterable, items), rest)

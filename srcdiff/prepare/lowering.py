@@ -255,7 +255,9 @@ class Lowering:
         except SrcdiffError:
             raise
         except TypeError as error:
-            raise self.refuse(KindError, f"a value of sort {error} cannot be passed on here") from None
+            raise self.refuse(
+                KindError, f"{_SORTS.get(str(error), f'a value of sort {error}')} cannot be passed on here"
+            ) from None
 
     def atom(self, value: Value, *, hint: str = "") -> Any:
         """A value as one atom: a structure is made at run time."""
@@ -276,6 +278,14 @@ class Lowering:
 
 
 Snapshot = tuple[dict[str, Value], Store]
+
+
+_SORTS = {
+    "Instance": "an object of the caller's, of which the function has set an attribute,",
+    "Generator": "a generator",
+    "Closure": "a function",
+    "Partial": "a function",
+}
 
 
 def class_of(ref: ObjectRef | Instance) -> type:

@@ -635,12 +635,7 @@ def handle_vars(low: Lowering, args: tuple[Value, ...], kwargs: dict[str, Value]
     return held
 
 
-def handle_iter(low: Lowering, args: tuple[Value, ...], kwargs: dict[str, Value], node: ast.AST) -> Value:
-    return iterated(low, args[0], node)
-
-
 HANDLERS: dict[Any, Any] = {
-    iter: handle_iter,
     super: handle_super,
     object.__new__: handle_new,
     object.__init__: handle_init,
