@@ -523,6 +523,9 @@ def vjp(
     return (head[0], pullback, head[1]) if has_aux else (head, pullback)
 
 
+vjp.differentiates = "vjp"  # type: ignore[attr-defined]
+
+
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],

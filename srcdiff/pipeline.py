@@ -20,9 +20,10 @@ from srcdiff.emit.guard import emit_guard
 from srcdiff.emit.load import load
 from srcdiff.emit.python import Emitted, emit
 from srcdiff.emit.scope import Scope
-from srcdiff.errors import KindError, add_line_note
+from srcdiff.errors import KindError, NoRule, add_line_note
 from srcdiff.ir.kinds import recording_facts
 from srcdiff.ir.nodes import Block, Function, Return
+from srcdiff.ir.walk import procedures_in
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
@@ -34,7 +35,7 @@ from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.runtime import are_apart
 from srcdiff.task import Task
-from srcdiff.transform.gradient import Selector, gradient, pullback
+from srcdiff.transform.gradient import Selector, gradient, pullback, pulled
 from srcdiff.transform.jvp import tangent_program
 from srcdiff.transform.procedures import Pairs
 
@@ -93,12 +94,17 @@ def settled(primal: Primal) -> Primal:
     return replace(primal, stmts=hoist(program).body.stmts)
 
 
-def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Function:
-    """The program of a gradient that is taken inside a function, to be differentiated with it."""
-    stmts = hoist(
-        Function(piece.name, piece.params, Block(piece.stmts, Return(operand_of(piece.result, piece.store))))
-    ).body.stmts
-    piece.stmts = stmts
+def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Any:
+    """The derivative that a function takes inside, to be differentiated with it: a program, or the sweeps of a vjp."""
+    result = Return(operand_of(piece.result, piece.store))
+    body = hoist(Function(piece.name, piece.params, Block(piece.stmts, result))).body
+    if procedures_in(body):
+        raise NoRule(
+            f"a derivative of `{piece.name}` is taken inside a function, and it calls itself", instead="write it as a loop."
+        )
+    piece.stmts = body.stmts
+    if task.mode == "vjp":
+        return pulled(piece, selected, Pairs({}))
     (program,), _ = transform(piece, task, selected, Pairs({}))
     return split_records(drop_dead_code(program))
 

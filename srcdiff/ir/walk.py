@@ -313,6 +313,39 @@ def substitute_block(block: Block, mapping: Mapping[Var, Operand]) -> Block:
     return map_block(block, lambda var: mapping.get(var, var)) if mapping else block
 
 
+def renewed(block: Block, mapping: Mapping[Var, Operand]) -> Block:
+    """A copy of a block that binds variables of its own; `mapping` replaces some that it reads from outside."""
+    new: dict[Var, Operand] = dict(mapping)
+    bound = {var: Var(var.hint, var.kind, var.is_users) for var in variables_in(block)}
+    new.update(bound)
+    return _rebound(substitute_block(block, new), bound)
+
+
+def _rebound(block: Block, bound: Mapping[Var, Var]) -> Block:
+    def each(variables: tuple[Var, ...]) -> tuple[Var, ...]:
+        return tuple(bound.get(v, v) for v in variables)
+
+    def one(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Apply():
+                return replace(stmt, targets=each(stmt.targets))
+            case If():
+                then, orelse = _rebound(stmt.then, bound), _rebound(stmt.orelse, bound)
+                return replace(stmt, then=then, orelse=orelse, results=each(stmt.results))
+            case _:
+                sources = tuple(
+                    replace(s, target=each(s.target) if isinstance(s.target, tuple) else bound.get(s.target, s.target))
+                    for s in stmt.sources
+                )
+                body = _rebound(stmt.body, bound)
+                return replace(stmt, sources=sources, params=each(stmt.params), body=body, results=each(stmt.results))
+
+    end = block.end
+    if isinstance(end, Branch):
+        end = replace(end, then=_rebound(end.then, bound), orelse=_rebound(end.orelse, bound))
+    return Block(tuple(one(stmt) for stmt in block.stmts), end)
+
+
 def with_end(block: Block, replace: Callable[[End], Block | End]) -> Block:
     """The block with the leaves of its tree replaced, each by another end or by a block that goes on."""
     if isinstance(block.end, Branch):

@@ -50,6 +50,7 @@ from srcdiff.prepare.values import (
     Method,
     ObjectRef,
     Partial,
+    Pulled,
     Record,
     Value,
     is_atom,
@@ -108,6 +109,8 @@ def call_value(low: Lowering, fn: Value, args: tuple[Value, ...], kwargs: dict[s
             return _call_object(low, value, fn.text, args, kwargs, node)
         case Derivative():
             return derivatives.call(low, fn, args, kwargs, node)
+        case Pulled() if len(args) == 1 and not kwargs:
+            return derivatives.pull_back(low, fn, args[0], node)
         case Record() | Instance() | ObjectRef():
             call = objects.method_of(fn, "__call__")
             if call is not None:

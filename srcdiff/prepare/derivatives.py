@@ -17,6 +17,7 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Kind, ListOf, Number
 from srcdiff.ir.nodes import (
     Apply,
+    Block,
     Const,
     DictDisplay,
     Free,
@@ -28,8 +29,9 @@ from srcdiff.ir.nodes import (
     Return,
     Stmt,
     Var,
+    Yield,
 )
-from srcdiff.ir.walk import bound_by, substitute_block
+from srcdiff.ir.walk import renewed, substitute_block
 from srcdiff.prepare import arrays, calls, objects
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence, Structure
 from srcdiff.prepare.lowering import Lowering
@@ -42,6 +44,7 @@ from srcdiff.prepare.values import (
     Method,
     ObjectRef,
     Partial,
+    Pulled,
     Record,
     Value,
     flatten,
@@ -56,7 +59,9 @@ Kwargs = dict[str, Value]
 
 
 def make(low: Lowering, mode: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
-    """`grad(f, argnums)`: what differentiates f when it is called."""
+    """`grad(f, argnums)`: what differentiates f when it is called; `vjp(f, *primals)` does at once."""
+    if mode == "vjp":
+        return pull(low, args, dict(kwargs), node)
     bound = dict(zip(("f", "argnums", "has_aux", "holomorphic"), args)) | kwargs
     fn = bound.pop("f", None)
     if fn is None:
@@ -76,6 +81,77 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
     names = _parameter_names(fn, len(args))
     given: dict[str, Value] = {**dict(zip(names, args)), **kwargs}
     chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
+    piece, atoms = _lowered(low, fn, names[: len(args)], given, chosen, node)
+    body = substitute_block(low.derive(piece, task, [(name, None) for name in chosen]).body, atoms)
+    assert isinstance(body.end, Return)
+    _add(low, body.stmts)
+    return _value_of(low, body.end.value)
+
+
+def pull(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """`vjp(f, *primals)`: the value of f, and the pullback as something that can be called."""
+    fn, primals = args[0], args[1:]
+    argnums = kwargs.pop("argnums", Const(None))
+    has_aux = kwargs.pop("has_aux", Const(False)) == Const(True)
+    names = _parameter_names(fn, len(primals))
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if argnums == Const(None):
+        chosen = names[: len(primals)]
+    elif all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
+        chosen = [_name_of(low, n.value, names, len(primals), node) for n in numbers]
+    else:
+        raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
+    is_single = argnums != Const(None) and not isinstance(argnums, tuple)
+    given: dict[str, Value] = {**dict(zip(names, primals)), **kwargs}
+    piece, atoms = _lowered(low, fn, names[: len(primals)], given, chosen, node)
+    aux: Value = None
+    if has_aux:
+        if not (isinstance(piece.result, tuple) and len(piece.result) == 2):
+            raise low.refuse(KindError, "has_aux=True takes a function that returns a pair", node)
+        piece.result, aux = piece.result
+    sweeps = low.derive(piece, Task("vjp", (), is_single), [(name, None) for name in chosen])
+    forward = substitute_block(Block(sweeps.forward, Yield(())), atoms)
+    _add(low, forward.stmts)
+    count = len(flatten(piece.result, low.store, lambda r: True)[1])
+    made = Pulled(sweeps.seeds, substitute_block(sweeps.reverse, atoms), count, is_single)
+    head = _replaced(low, piece.result, atoms)
+    return (head, made) if not has_aux else (head, made, _replaced(low, aux, atoms))
+
+
+def pull_back(low: Lowering, pullback: Pulled, y_bar: Value, node: ast.AST) -> Value:
+    """The gradients of a vjp that was taken before, for an adjoint of its result."""
+    leaves = flatten(y_bar, low.store, lambda r: True)[1]
+    if len(leaves) != pullback.count:
+        raise low.refuse(KindError, "the adjoint has another structure than the result", node)
+    mapping: dict[Var, Operand] = {}
+    for place, seed in pullback.seeds:
+        atom = low.atom(leaves[place])
+        given, wanted = (getattr(kind, "ndim", 0) for kind in (kind_of(atom), seed.kind))
+        if given != wanted:
+            raise low.refuse(KindError, f"an adjoint has {given} axes, and what it is of has {wanted}", node)
+        if isinstance(atom, Const):
+            atom = low.builder.apply(ops.DISPLAY, (Const(float(atom.value)),), kind=Number("float"), hint=seed.hint)
+        mapping[seed] = atom
+    body = renewed(pullback.block, mapping)
+    assert isinstance(body.end, Return)
+    _add(low, body.stmts)
+    value = _value_of(low, body.end.value)
+    return value[0] if pullback.is_single else value
+
+
+def _replaced(low: Lowering, value: Value, atoms: dict[Var, Operand]) -> Value:
+    """A value in which the fresh variables of the arguments stand for the arguments themselves."""
+    skeleton, leaves = flatten(value, low.store, lambda r: True)
+    new = [atoms.get(leaf, leaf) if isinstance(leaf, Var) else leaf for leaf in leaves]
+    return rebuild(skeleton, new, low.new_list, low.new_dict, low.new_object)  # type: ignore[arg-type]
+
+
+def _lowered(
+    low: Lowering, fn: Value, positional: list[str], given: dict[str, Value], chosen: list[str], node: ast.AST
+) -> tuple[Piece, dict[Var, Operand]]:
+    """The function on fresh variables for what it is differentiated by, and what each of these stands for."""
+    if low.derive is None:
+        raise low.refuse(NoRule, "a derivative is taken inside a function that is not differentiated", node)
     for name in chosen:
         if name not in given:
             raise low.refuse(KindError, f"the argument `{name}` is differentiated by, and not given", node)
@@ -83,23 +159,15 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
     for name in dict.fromkeys(chosen):
         values[name], found = _opened(low, given[name], name)
         atoms.update(found)
-    outer, before, entry = low.builder, dict(low.store), dict(low.store)
+    outer, before = low.builder, dict(low.store)
     low.builder = outer.inside()
-    positional = tuple(values[name] for name in names[: len(args)])
-    named = {name: values[name] for name in kwargs}
-    result = arrays.settled(low, calls.call_value(low, fn, positional, named, node))
+    named = {name: value for name, value in values.items() if name not in positional}
+    result = arrays.settled(low, calls.call_value(low, fn, tuple(values[name] for name in positional), named, node))
     stmts, low.builder = tuple(low.builder.stmts), outer
     _check_unchanged(low, before, node)
-    if low.derive is None:
-        raise low.refuse(NoRule, "a derivative is taken inside a function that is not differentiated", node)
     structures = {name: _structure(low, values[name], name) for name in dict.fromkeys(chosen)}
-    piece = Piece(low, _spoken(fn), tuple(atoms), structures, {n: values[n] for n in structures}, stmts, result, entry)
-    body = substitute_block(low.derive(piece, task, [(name, None) for name in chosen]).body, atoms)
-    assert isinstance(body.end, Return)
-    made = {v for stmt in body.stmts for v in bound_by(stmt)}
-    for stmt in body.stmts:
-        _add(low, stmt)
-    return _value_of(low, body.end.value, made)
+    by_name = {name: values[name] for name in structures}
+    return Piece(low, _spoken(fn), tuple(atoms), structures, by_name, stmts, result, before), atoms
 
 
 class Piece:
@@ -122,11 +190,12 @@ class Piece:
         self.store, self.entry_lists = low.store, {**entry, **{k: v for k, v in low.store.items() if k not in entry}}
 
 
-def _add(low: Lowering, stmt: Stmt) -> None:
-    low.builder.add(stmt)
-    if isinstance(stmt, Apply):
-        for target in stmt.targets:
-            low.builder.made[target] = stmt
+def _add(low: Lowering, stmts: tuple[Stmt, ...]) -> None:
+    for stmt in stmts:
+        low.builder.add(stmt)
+        if isinstance(stmt, Apply):
+            for target in stmt.targets:
+                low.builder.made[target] = stmt
 
 
 def _opened(low: Lowering, value: Value, name: str) -> tuple[Value, dict[Var, Operand]]:
@@ -194,17 +263,17 @@ def _structure(low: Lowering, value: Value, path: str) -> Structure:
             return Known(value, path)
 
 
-def _value_of(low: Lowering, operand: Operand, made: set[Var]) -> Value:
+def _value_of(low: Lowering, operand: Operand) -> Value:
     """What the gradient's source returns, as a value; its arrays are arrays of their own."""
     match operand:
         case tuple():
-            return tuple(_value_of(low, v, made) for v in operand)
+            return tuple(_value_of(low, v) for v in operand)
         case ListDisplay(items):
-            return low.new_list(tuple(_value_of(low, v, made) for v in items))
+            return low.new_list(tuple(_value_of(low, v) for v in items))
         case DictDisplay(keys, items):
-            return low.new_dict(tuple(zip(keys, (_value_of(low, v, made) for v in items))))
+            return low.new_dict(tuple(zip(keys, (_value_of(low, v) for v in items))))
         case RecordDisplay():
-            parts = tuple(_value_of(low, v, made) for v in operand.items)
+            parts = tuple(_value_of(low, v) for v in operand.items)
             cls = operand.cls.value
             if issubclass(cls, tuple):
                 return Record(cls, operand.fields, parts)
@@ -212,12 +281,12 @@ def _value_of(low: Lowering, operand: Operand, made: set[Var]) -> Value:
         case Var() if isinstance(operand.kind, ListOf):
             return low.new_list(operand)
         case Var() if arrays.is_array(low, operand):
-            return _own(low, operand, made)
+            return _own(low, operand)
         case _:
             return operand
 
 
-def _own(low: Lowering, array: Var, made: set[Var]) -> Var:
+def _own(low: Lowering, array: Var) -> Var:
     """An array that the caller may write to: where it is another's, a copy is made as soon as one of them is written to."""
     root = arrays.root_of(low, array)
     merged = low.builder.merged

@@ -16,7 +16,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.errors import KindError
-from srcdiff.ir.nodes import UNBOUND, Atom, Const, DictDisplay, Free, ListDisplay, Operand, RecordDisplay, Ref, SliceOf, Var
+from srcdiff.ir.nodes import (
+    UNBOUND,
+    Atom,
+    Block,
+    Const,
+    DictDisplay,
+    Free,
+    ListDisplay,
+    Operand,
+    RecordDisplay,
+    Ref,
+    SliceOf,
+    Var,
+)
 
 if TYPE_CHECKING:
     from srcdiff.prepare.lowering import Frame
@@ -132,6 +145,19 @@ class Derivative:
 
     fn: Value
     task: Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pulled:
+    """A pullback: what gives the gradients for an adjoint of the result when it is called.
+
+    `seeds` are the adjoints of the result's leaves by their place among them, which `block` reads.
+    """
+
+    seeds: tuple[tuple[int, Var], ...]
+    block: Block
+    count: int
+    is_single: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +335,9 @@ def rebuild(
 
 
 def _is_plain(held: Any) -> bool:
-    return not isinstance(held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison, Derivative))
+    return not isinstance(
+        held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison, Derivative, Pulled)
+    )
 
 
 def operand_of(value: Value, store: Store) -> Operand:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,12 @@ from srcdiff.ir.nodes import (
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
 from srcdiff.ir.walk import blocks_of, bound_by, ends_of, free_vars, map_block, operands_of, vars_of
-from srcdiff.passes.dead_code import drop_dead_code_in
+from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
+from srcdiff.passes.split_records import split_records
 from srcdiff.prepare.entry import Bound, Fields, Known, Leaf, Mapping, Object, Structure
 from srcdiff.prepare.entry import Sequence as SequenceOf
 from srcdiff.prepare.program import Primal
-from srcdiff.prepare.values import DictRef, ListRef, ObjectRef, Record, Value, is_atom, operand_of
+from srcdiff.prepare.values import DictRef, ListRef, ObjectRef, Record, Value, flatten, is_atom, operand_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.registry import rule_for
@@ -158,6 +160,40 @@ def pullback(
     )
     params = (*primal.params, Parameter(y_bar.hint, y_bar))
     return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken, pairs), result
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """The two sweeps of a vjp that is taken inside a function.
+
+    `seeds` are the adjoints of the result's leaves, by their place among all leaves; `reverse` returns the gradients.
+    """
+
+    forward: tuple[Stmt, ...]
+    seeds: tuple[tuple[int, Var], ...]
+    reverse: Block
+
+
+def pulled(primal: Primal, argnums: Sequence[Selector], pairs: Pairs) -> Pulled:
+    """The sweeps of a vjp as pieces of a program: the reverse one may be put in several times."""
+    leaves = flatten(primal.result, primal.store, lambda ref: True)[1]
+
+    def seeded(b: Builder) -> tuple[Sequence[tuple[Var, Any]], Any]:
+        seeds = [
+            (i, leaf, Var(f"{leaf.hint}_bar", Number("float") if isinstance(leaf.kind, Number) else leaf.kind))
+            for i, leaf in enumerate(leaves)
+            if isinstance(leaf, Var) and is_differentiable(leaf.kind)
+        ]
+        return [(leaf, bar) for _, leaf, bar in seeds], tuple((i, bar) for i, _, bar in seeds)
+
+    forward, builder, gradients, seeds = _swept(primal, argnums, pairs, seeded, needs_each=False)
+    head = operand_of(primal.result, primal.store)
+    whole = Block((*forward, Apply((), BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients)))
+    program = split_records(drop_dead_code(Function(primal.name, primal.params, whole)))
+    stmts, end = program.body.stmts, program.body.end
+    at = next(i for i, s in enumerate(stmts) if isinstance(s, Apply) and s.op is BETWEEN)
+    assert isinstance(end, Return) and isinstance(end.value, tuple)
+    return Pulled(stmts[:at], seeds, Block(stmts[at + 1 :], Return(end.value[1])))
 
 
 def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str], pairs: Pairs) -> list[Function]:
