@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from srcdiff.ir.kinds import Array, Number, Opaque
+from srcdiff.ir.kinds import Array, ListOf, Number, Opaque
 from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, If, Loop, Managed, Next, Operand, Var
 from srcdiff.ir.walk import ends_of, operands_of, statements_of, vars_of
 from srcdiff.rules.shapes import broadcast
@@ -48,6 +48,9 @@ def _block(block: Block, found: set[Var]) -> None:
 
 def _is_made_of_missing(stmt: Apply, found: set[Var]) -> bool:
     """Whether all arrays that a statement reads may be missing: `np.zeros_like(z)` is no array then, but a number."""
+    first = stmt.args[0] if stmt.args else None
+    if stmt.op.text == "np.array" and isinstance(first, Var) and isinstance(first.kind, ListOf):
+        return isinstance(first.kind.item, Array) and first.kind.item.dims != ()  # of no item it has one axis
     arrays = [var for var in vars_of(stmt.args) if isinstance(var.kind, Array) and var.kind.dims != ()]
     return bool(arrays) and all(var in found for var in arrays)
 

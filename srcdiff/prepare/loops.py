@@ -838,7 +838,7 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
         return slot
     pairs = state if isinstance(ref, ListRef) else tuple(v for _, v in state)
     skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
-    slot.skeleton, slot.inits = skeleton, list(leaves)
+    slot.skeleton, slot.inits = skeleton, [low.current(init) if isinstance(init, Var) else init for init in leaves]
     slot.params = [_param(slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
     values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object)
     low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))

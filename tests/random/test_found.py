@@ -236,6 +236,23 @@ def f(b):
     return np.sum(b**2)
 """)
 
+found("an array of a list is written to before a loop", f"({ROW},)")("""
+def f(x):
+    e = [x * 1.0, x]
+    np.put(e[0], 0, 0.5)
+    for _ in range(3):
+        e[0] = e[0] * e[0]
+    return np.sum(e[0])
+""")
+found("the array of a list that may be empty", f"({SQUARE}, 0.5)", (0, 1))("""
+def f(x, s):
+    t = []
+    for row in x:
+        y = np.sin(row[:, None] * s / x[0])
+        if s > 9:
+            t.append(y)
+    return np.sum(np.array(t) ** 2) + s
+""")
 found("a generator expression in another one", f"({ROW}, 0.5)", (0, 1))("""
 def f(x, a):
     return sum(sum(v for v in [a, 3.0]) * e for e in x if a) + sum(max(u for u in x.ravel()) for e in x if x.ndim)

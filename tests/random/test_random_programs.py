@@ -16,7 +16,7 @@ from tests.random.program import Program
 from tests.random.shrinking import shrink
 from tests.random.writing import write
 
-COUNT = 100
+COUNT = 60
 DELIBERATE = ("may share memory with", "is an array on one path and a number on another, and is updated in place")
 
 
@@ -33,11 +33,11 @@ def test_random_programs(data: st.DataObject) -> None:
 
 
 def test_refusals_are_few() -> None:
-    outcomes = [check(write(seed)) for seed in range(60)]
+    outcomes = [check(write(seed)) for seed in range(40)]
     judged = [o for o in outcomes if o.sort != "unusable"]
     refused = [o.reason for o in judged if o.sort == "refused"]
     others = [reason for reason in refused if not any(text in reason for text in DELIBERATE)]
-    assert len(judged) > 40
+    assert len(judged) > 25
     assert len(refused) <= 0.15 * len(judged) and len(others) <= 0.04 * len(judged), "\n".join(refused)
 
 
@@ -45,7 +45,7 @@ def test_hypothesis_makes_a_program_small() -> None:
     def shows(program: Program) -> bool:
         return "np.sum(" in program.text.split("def f(")[1] and "for " in program.text.split("def f(")[1]
 
-    @settings(max_examples=200, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def smallest(data: st.DataObject) -> None:
         program = drawn(data)
@@ -102,7 +102,7 @@ def test_a_corner_is_not_judged() -> None:
 @pytest.mark.parametrize(
     ("body", "sort"),
     [
-        ("x[0] = 1.0; return x[0]", "refused"),
+        ("return np.sum(np.fft.fft(x).real)", "refused"),
         ("return np.log(x)", "unusable"),
         ("return 1 / 0", "unusable"),
     ],
