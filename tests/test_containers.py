@@ -576,7 +576,37 @@ def alias_from_trip_to_trip(x):
     return b[0] * a[1] + b[1]
 
 
-@pytest.mark.parametrize("f", [one_of_two, alias_before_the_loop, alias_on_one_path, alias_from_trip_to_trip])
+def alias_from_a_loop_in_a_loop(x):
+    xs, ys = [v * v for v in x], [v + 0.1 for v in x]
+    for _ in range(len(x)):
+        for v in x:
+            xs = ys
+            if v > 2:
+                break
+    ys.append(x[0])
+    return sum(xs) * xs[-1]
+
+
+def alias_from_a_branch_in_a_loop(x):
+    xs, ys = [v * v for v in x], [v + 0.1 for v in x]
+    for v in x:
+        if v > 1:
+            xs = ys
+    ys[0] = x[1]
+    return sum(xs) * xs[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        one_of_two,
+        alias_before_the_loop,
+        alias_on_one_path,
+        alias_from_trip_to_trip,
+        alias_from_a_loop_in_a_loop,
+        alias_from_a_branch_in_a_loop,
+    ],
+)
 def test_a_change_of_one_of_two_objects_is_refused(f):
     with pytest.raises(SyntaxNotAccepted, match="that may be one of two"):
         grad(f)(X)
