@@ -153,3 +153,6 @@ def jvp(
 def tangent_like(template: Any, dot: Any, path: str) -> Any:
     """A tangent in the structure, shape and dtype of its argument; what does not fit is refused."""
     return seed_like(template, dot, path, of="the argument")
+
+
+jvp.differentiates = "jvp"  # type: ignore[attr-defined]

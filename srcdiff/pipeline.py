@@ -25,7 +25,7 @@ from srcdiff.ir.kinds import recording_facts
 from srcdiff.ir.nodes import Block, Function, Return
 from srcdiff.ir.walk import procedures_in
 from srcdiff.passes import PASSES
-from srcdiff.passes.dead_code import drop_dead_code
+from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.hoist import hoist
 from srcdiff.passes.split_records import split_records
 from srcdiff.prepare.entry import Structure, describe, differentiated, unknown
@@ -36,7 +36,7 @@ from srcdiff.read.subset import check_subset
 from srcdiff.runtime import are_apart
 from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback, pulled
-from srcdiff.transform.jvp import tangent_program
+from srcdiff.transform.jvp import tangent_program, tangents_inside
 from srcdiff.transform.procedures import Pairs
 
 CHECKS: list[Callable[[Function], None]] = []
@@ -105,6 +105,9 @@ def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Any:
     piece.stmts = body.stmts
     if task.mode == "vjp":
         return pulled(piece, selected, Pairs({}))
+    if task.mode == "jvp":
+        block, dots = tangents_inside(piece, selected, Pairs({}))
+        return drop_dead_code_in(block), dots
     (program,), _ = transform(piece, task, selected, Pairs({}))
     return split_records(drop_dead_code(program))
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from srcdiff import grad, value_and_grad
+from srcdiff import grad, jvp, value_and_grad, vjp
 from tests.support.gradients import check_gradient
 from tests.test_writes import PROGRAMS
 
@@ -124,3 +124,45 @@ def test_a_gradient_that_is_written_to_is_an_array_of_its_own():
         return np.sum(g * x)
 
     check_gradient(loss, X)
+
+
+def test_vjp_inside():
+    def squares(x):
+        y, pullback = vjp(lambda x: np.stack([x[0] * x[1], np.sin(x[2]), x[0] ** 2 * x[2]]), x)
+        rows = []
+        for i in range(y.size):
+            unit = np.zeros(y.size)
+            unit[i] = 1.0
+            rows.append(pullback(unit)[0])
+        return np.sum(np.stack(rows) ** 2)
+
+    check_gradient(squares, X)
+
+
+def test_a_pullback_that_is_called_twice():
+    def loss(x):
+        y, pullback = vjp(lambda x: iterated(x, 4), x, argnums=0)
+        return np.sum(pullback(np.ones(3)) * pullback(y))
+
+    check_gradient(loss, X)
+
+
+def test_jvp_inside():
+    def along(params, n):
+        s = params["a"]
+        for _ in range(n):
+            s = np.sin(s) * params["b"]
+        return s
+
+    def loss(params, d):
+        y, y_dot = jvp(along, (params, 3), ({"a": d, "b": 2 * d},), argnums=(0,))
+        return np.sum(y * y_dot)
+
+    check_gradient(loss, {"a": X, "b": X + 1.0}, np.array([0.1, 0.0, -2.0]), argnums=(0, 1))
+
+
+def test_reverse_over_forward_over_reverse():
+    def loss(x, v):
+        return np.sum(jvp(grad(rosenbrock), (x,), (v,))[1] ** 2)
+
+    check_gradient(loss, X, np.array([1.0, 0.0, 2.0]), argnums=(0, 1))

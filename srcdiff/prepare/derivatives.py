@@ -62,6 +62,8 @@ def make(low: Lowering, mode: str, args: Args, kwargs: Kwargs, node: ast.AST) ->
     """`grad(f, argnums)`: what differentiates f when it is called; `vjp(f, *primals)` does at once."""
     if mode == "vjp":
         return pull(low, args, dict(kwargs), node)
+    if mode == "jvp":
+        return push(low, args, kwargs, node)
     bound = dict(zip(("f", "argnums", "has_aux", "holomorphic"), args)) | kwargs
     fn = bound.pop("f", None)
     if fn is None:
@@ -125,18 +127,67 @@ def pull_back(low: Lowering, pullback: Pulled, y_bar: Value, node: ast.AST) -> V
         raise low.refuse(KindError, "the adjoint has another structure than the result", node)
     mapping: dict[Var, Operand] = {}
     for place, seed in pullback.seeds:
-        atom = low.atom(leaves[place])
-        given, wanted = (getattr(kind, "ndim", 0) for kind in (kind_of(atom), seed.kind))
-        if given != wanted:
-            raise low.refuse(KindError, f"an adjoint has {given} axes, and what it is of has {wanted}", node)
-        if isinstance(atom, Const):
-            atom = low.builder.apply(ops.DISPLAY, (Const(float(atom.value)),), kind=Number("float"), hint=seed.hint)
-        mapping[seed] = atom
+        mapping[seed] = _like(low, low.atom(leaves[place]), seed, node)
     body = renewed(pullback.block, mapping)
     assert isinstance(body.end, Return)
     _add(low, body.stmts)
     value = _value_of(low, body.end.value)
     return value[0] if pullback.is_single else value
+
+
+def push(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """`jvp(f, primals, tangents)`: the value of f, and its tangent."""
+    bound = dict(zip(("f", "primals", "tangents", "argnums", "has_aux"), args))
+    named = {k: v for k, v in kwargs.items() if k not in ("primals", "tangents", "argnums", "has_aux")}
+    bound.update({k: v for k, v in kwargs.items() if k not in named})
+    primals, tangents = (_items(low, bound.get(key), key, node) for key in ("primals", "tangents"))
+    if bound.get("has_aux", Const(False)) != Const(False):
+        raise low.refuse(SyntaxNotAccepted, "has_aux of a jvp inside a function is not accepted", node)
+    fn, argnums = bound["f"], bound.get("argnums", Const(None))
+    names = _parameter_names(fn, len(primals))
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if argnums == Const(None):
+        chosen = names[: len(primals)]
+    elif all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
+        chosen = [_name_of(low, n.value, names, len(primals), node) for n in numbers]
+    else:
+        raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
+    if len(tangents) != len(chosen):
+        raise low.refuse(KindError, f"jvp takes {len(chosen)} tangents here, one for each argument", node)
+    moving = {name: dot for name, dot in zip(chosen, tangents) if dot != Const(None)}
+    given: dict[str, Value] = {**dict(zip(names, primals)), **named}
+    piece, atoms = _lowered(low, fn, names[: len(primals)], given, list(moving), node)
+    block, dots = low.derive(piece, Task("jvp", ()), [(name, None) for name in moving])
+    mapping: dict[Var, Operand] = dict(atoms)
+    for name, tangent in moving.items():
+        leaves = flatten(piece.values[name], piece.entry, lambda r: True)[1]
+        theirs = flatten(tangent, low.store, lambda r: True)[1]
+        if len(leaves) != len(theirs):
+            raise low.refuse(KindError, f"the tangent of `{name}` has another structure than the argument", node)
+        for leaf, dot in zip(leaves, theirs):
+            if leaf in dots:
+                mapping[dots[leaf]] = _like(low, low.atom(dot), dots[leaf], node)
+    body = substitute_block(block, mapping)
+    assert isinstance(body.end, Return)
+    _add(low, body.stmts)
+    return _value_of(low, body.end.value)
+
+
+def _items(low: Lowering, value: Value, what: str, node: ast.AST) -> tuple[Value, ...]:
+    items = low.items(value) if isinstance(value, ListRef) else value
+    if not isinstance(items, tuple):
+        raise low.refuse(KindError, f"jvp takes its {what} in a tuple or list", node)
+    return items
+
+
+def _like(low: Lowering, atom: Any, var: Var, node: ast.AST) -> Any:
+    """What stands for a tangent or an adjoint: of as many axes, a number that is a variable."""
+    given, wanted = (getattr(kind, "ndim", 0) for kind in (kind_of(atom), var.kind))
+    if given != wanted:
+        raise low.refuse(KindError, f"`{var.hint}` has {given} axes, and what it is of has {wanted}", node)
+    if isinstance(atom, Const):
+        return low.builder.apply(ops.DISPLAY, (Const(float(atom.value)),), kind=Number("float"), hint=var.hint)
+    return atom
 
 
 def _replaced(low: Lowering, value: Value, atoms: dict[Var, Operand]) -> Value:
@@ -187,6 +238,7 @@ class Piece:
         self.source, self.name, self.docstring = low.frame.source, name, None
         self.params = tuple(Parameter(v.hint, v) for v in params)
         self.structures, self.values, self.stmts, self.result = structures, values, stmts, result
+        self.entry = low.store
         self.store, self.entry_lists = low.store, {**entry, **{k: v for k, v in low.store.items() if k not in entry}}
 
 

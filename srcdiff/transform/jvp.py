@@ -65,6 +65,21 @@ def tangent_program(
     return [Function(name, with_parameters(primal.params, params), body, primal.docstring)], names
 
 
+def tangents_inside(primal: Primal, argnums: Sequence[Selector], pairs: Pairs) -> tuple[Block, dict[Var, Var]]:
+    """The same for a jvp that is taken inside a function: statements that return (out, out_dot), and the tangent of each leaf."""
+    head = operand_of(primal.result, primal.store)
+    b = Builder()
+    selected = [selected_of(primal, a) for a in argnums]
+    inputs = inputs_of(primal, selected, needs_each=False)
+    outputs = list(dict.fromkeys(v for v in vars_of((head,)) if is_differentiable(v.kind)))
+    forwarder = Forwarder.of(primal.stmts, inputs, outputs, pairs, column=-2)
+    dots = {leaf: Var(f"{leaf.hint}_dot", dot_kind(leaf.kind)) for leaf in inputs}
+    forwarder.tangents.update({leaf: Staged(b, dot) for leaf, dot in dots.items()})
+    forwarder.block(primal.stmts, b)
+    b.origin = None
+    return Block(tuple(b.stmts), Return((head, out_dot(forwarder, head, b)))), dots
+
+
 def forwarder_of(primal: Primal, selected: Sequence[Selected], head: Operand, pairs: Pairs, *, column: int = -2) -> Forwarder:
     inputs = inputs_of(primal, selected, needs_each=len(selected) == 1)
     outputs = list(dict.fromkeys(v for v in vars_of((head,)) if is_differentiable(v.kind)))
