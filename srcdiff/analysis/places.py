@@ -11,7 +11,7 @@ read and a later write meet if inequalities for the trips of their loops can hol
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -61,11 +61,17 @@ class Places:
     """The reads and writes of arrays in a program.
 
     `find` names the array that a value is a version of. `stored` are the writes after which the value that they store is read
-    from the array.
+    from the array. Only reads of values that are `wanted` count.
     """
 
-    def __init__(self, stmts: Sequence[Stmt], find: Mapping[Var, Var], stored: Container[Apply] = ()) -> None:
-        self.find, self.stored = find, stored
+    def __init__(
+        self,
+        stmts: Sequence[Stmt],
+        find: Mapping[Var, Var],
+        stored: Container[Apply] = (),
+        wanted: Callable[[Var], bool] = lambda var: True,
+    ) -> None:
+        self.find, self.stored, self.wanted = find, stored, wanted
         self.objects: dict[Var, _Object] = {}
         self.made: dict[Var, Apply] = {}
         self.nest_of: dict[Var, Nest] = {}
@@ -99,10 +105,12 @@ class Places:
                             self._object(array).reads.append(replace(access, order=afterwards))
                         self._reads(args[1:], nest, here)
                     elif array is not None and op is ops.ITEM:
-                        self._object(array).reads.append(self._access(array, args[1], nest, here))
+                        if self.wanted(targets[0]):
+                            self._object(array).reads.append(self._access(array, args[1], nest, here))
                         self._reads(args[1:], nest, here)
                     elif op not in (ops.SHAPE, ops.LEN, ops.SIZE, ops.NDIM):
-                        self._reads((*operands_of(stmt), *(targets if _reads_its_result(stmt) else ())), nest, here)
+                        is_seen = op is ops.TRANSPOSE and self.wanted(targets[0])
+                        self._reads((*operands_of(stmt), *(targets if _reads_its_result(stmt) else ())), nest, here, is_seen)
                 case If():
                     for result in stmt.results:
                         self._bind(result, nest)
@@ -139,9 +147,9 @@ class Places:
     def _object(self, var: Var) -> _Object:
         return self.objects.setdefault(self.find[var], _Object())
 
-    def _reads(self, operands: Sequence[Operand], nest: Nest, order: tuple[int, ...]) -> None:
+    def _reads(self, operands: Sequence[Operand], nest: Nest, order: tuple[int, ...], is_seen: bool = False) -> None:
         for var in vars_of(operands):
-            if var in self.find:
+            if var in self.find and (is_seen or self.wanted(var)):
                 self._object(var).reads.append(_Access(nest, order, None, self.claims))
 
     def _access(self, array: Var, index: Operand, nest: Nest, order: tuple[int, ...]) -> _Access:

@@ -164,6 +164,14 @@ def statements_of(block: Block) -> Iterator[Stmt]:
         yield from statements_of(inner)
 
 
+def read_in(block: Block) -> Iterator[Var]:
+    """All variables that a block and those in it read."""
+    for node in (*block.stmts, block.end):
+        yield from vars_of(operands_of(node))
+        for inner in blocks_of(node):
+            yield from read_in(inner)
+
+
 def variables_of(function: Function) -> Iterator[Var]:
     """All variables, in the order of their binding."""
     for parameter in function.params:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from srcdiff.ir.nodes import (
     Var,
 )
 from srcdiff.ir.ops import ARRAY_COPY, ASTYPE, DISPLAY, ITEM, call_op
-from srcdiff.ir.walk import blocks_of, bound_by, ends_of, free_vars, map_block, operands_of, vars_of
+from srcdiff.ir.walk import bound_by, ends_of, free_vars, map_block, operands_of, read_in, vars_of
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.split_records import split_records
 from srcdiff.prepare.entry import Bound, Fields, Known, Leaf, Mapping, Object, Structure
@@ -93,13 +93,13 @@ def _swept(
     one through which loops that has to go back.
     """
     swept, reverser = _sweep(primal, argnums, procedures, seeds, needs_each, Plan())
-    restored = reverser.keeping.plan(reverser.objects, swept[1].stmts)
-    if restored:
-        swept, reverser = _sweep(primal, argnums, procedures, seeds, needs_each, Plan(restored))
+    plan = reverser.keeping.plan(reverser.objects, swept[1].stmts)
+    if plan.restored:
+        swept, reverser = _sweep(primal, argnums, procedures, seeds, needs_each, plan)
         block = Block((*swept[0], *swept[1].stmts), Return(swept[2]))
-        read = set(_read_in(drop_dead_code_in(block)))
+        read = set(read_in(drop_dead_code_in(block)))
         flows = frozenset(key for key, var in reverser.restorer.flowed.items() if var in read)
-        swept, _ = _sweep(primal, argnums, procedures, seeds, needs_each, Plan(restored, flows))
+        swept, _ = _sweep(primal, argnums, procedures, seeds, needs_each, replace(plan, flows=flows))
     return swept
 
 
@@ -120,14 +120,6 @@ def _sweep(
     builder.origin = None
     builder.current = None
     return (forward, builder, tuple(_structured(s, v, adjoints, builder, primal) for s, v, _ in selected), beside), reverser
-
-
-def _read_in(block: Block) -> Iterator[Var]:
-    """All variables that a block and those in it read."""
-    for node in (*block.stmts, block.end):
-        yield from vars_of(operands_of(node))
-        for inner in blocks_of(node):
-            yield from _read_in(inner)
 
 
 def selected_of(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from srcdiff.analysis.places import WRITES, Places
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, is_scalar
-from srcdiff.ir.nodes import Apply, Block, Branch, Caught, If, Loop, Operand, Stmt, Var
-from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, vars_of
+from srcdiff.ir.nodes import Apply, Block, Branch, Caught, If, Loop, Operand, Stmt, Var, Yield
+from srcdiff.ir.walk import blocks_of, ends_of, map_operand, operands_of, read_in, vars_of
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import is_basic_index, is_whole_index, item_kind, kind_of
 from srcdiff.transform.adjoints import Adjoints
@@ -34,16 +34,18 @@ def _is_array(operand: Operand) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """The arrays to restore, and the loops through which what they held must go back (None: all)."""
+    """The arrays to restore, the loops through which what they held goes back, and what the reverse sweep reads (None: all)."""
 
     restored: frozenset[Var] = frozenset()
     flows: frozenset[tuple[Loop, int]] | None = None
+    read: frozenset[Var] | None = None
 
 
 class Objects:
     """Which values are versions of one array, and how much is overwritten of it in how many loops."""
 
-    def __init__(self, stmts: Sequence[Stmt]) -> None:
+    def __init__(self, stmts: Sequence[Stmt], read: frozenset[Var] | None = None) -> None:
+        self.stmts = stmts
         self.parent: dict[Var, Var] = {}
         self.made: dict[Var, Apply] = {}
         self.depth: dict[Var, int] = {}
@@ -57,13 +59,33 @@ class Objects:
         self._spread()
         written = {self.find(target) for target, _ in self.writes}
         self.versions = {v: root for v in self.seen if (root := self.find(v)) in written}
-        places = Places(stmts, self.versions, set(self.stored_in.values())) if written else None
-        self.unread = places.unread() if places is not None else set()
-        self.distinct = places.distinct if places is not None else set()
         self.overwritten: dict[Var, list[int]] = {root: [] for root in written}
+        self.unread: set[Apply] = set()
+        self.distinct: set[Apply] = set()
+        if written:
+            self.compare(read)
+
+    def compare(self, read: frozenset[Var] | None) -> None:
+        """Find what is overwritten that the reverse sweep reads, if it reads these values (None: any)."""
+        seen = None if read is None else self._with_sources(read)
+        stored = {stmt for var, stmt in self.stored_in.items() if read is None or var in read}
+        places = Places(self.stmts, self.versions, stored, lambda var: seen is None or var in seen)
+        self.unread, self.distinct = places.unread(), places.distinct
+        self.overwritten = {root: [] for root in self.overwritten}
         for target, order in self.writes:
             if self.made[target] not in self.unread:
                 self.overwritten[self.find(target)].append(order)
+
+    def _with_sources(self, read: frozenset[Var]) -> set[Var]:
+        """With what they are read from, or computed of in cheap steps, again."""
+        seen, todo = set(read), list(read)
+        while todo:
+            stmt = self.made.get(todo.pop())
+            if stmt is not None and (stmt.op in (ops.ITEM, ops.TRANSPOSE) or stmt.op.style in ("binary", "unary")):
+                new = [v for v in vars_of(operands_of(stmt)) if v not in seen and v not in self.versions]
+                seen.update(new)
+                todo += new
+        return seen
 
     def find(self, var: Var) -> Var:
         """The array that a value is a version of, named by one of its versions."""
@@ -165,9 +187,13 @@ class Keeping:
     """What a reverse sweep keeps of arrays that are overwritten: by value, in how many loops."""
 
     kept: dict[Var, int] = field(default_factory=dict)
+    read: set[Var] = field(default_factory=set)  # with what is computed again
 
-    def plan(self, objects: Objects, reverse: Sequence[Stmt]) -> frozenset[Var]:
-        """The arrays of which restoring keeps less than keeping what is read."""
+    def plan(self, objects: Objects, reverse: Sequence[Stmt]) -> Plan:
+        """To restore the arrays of which that keeps less than keeping what is read."""
+        read = frozenset(self.read.union(read_in(Block(tuple(reverse), Yield(())))))
+        if objects.overwritten:
+            objects.compare(read)
         costs: dict[Var, Counter[int]] = {}
         for var, depth in (*self.kept.items(), *_read_at_the_top(objects, reverse)):
             array = objects.of(var)
@@ -180,7 +206,7 @@ class Keeping:
             mine, other = max(cost), max(theirs, default=-1)
             if mine > other or (mine == other and cost[mine] > theirs[other]):
                 chosen.add(array)
-        return frozenset(chosen)
+        return Plan(frozenset(chosen), None, read)
 
 
 def _read_at_the_top(objects: Objects, reverse: Sequence[Stmt]) -> list[tuple[Var, int]]:

@@ -91,8 +91,9 @@ class Reverser:
         self.active, self.pairs, self.given = active, pairs, given
         self.depth = 0
         self.keeping = Keeping()
-        self.objects = Objects(stmts)
-        self.restorer = Restorer(self.objects, plan or Plan())
+        plan = plan or Plan()
+        self.objects = Objects(stmts, plan.read)
+        self.restorer = Restorer(self.objects, plan)
         self.enlarged = enlarged_in(Block(tuple(stmts), Yield(())))
         self.permutations = {
             s.targets[0]

@@ -69,6 +69,7 @@ def save(trip: Trip, b: Builder, reverser: Reverser) -> tuple[list[Stmt], list[S
     """The statements of the forward sweep, and those of the reverse sweep."""
     plan = _Plan(trip, b, reverser.objects)
     plan.decide()
+    reverser.keeping.read |= plan.read
     for var in plan.kept:
         reverser.keeping.kept[var] = reverser.depth + 1
     return plan.build()
@@ -88,6 +89,7 @@ class _Plan:
         self.always = set(_always_run(self.loop.body, self.loop.params, trip.active))
         self.leaves_early = any(isinstance(e, Exit) for e in ends_of(self.loop.body)) or not self.loop.sources
         self.is_plain = not self.leaves_early and self._sources_align()
+        self.read: set[Var] = set()
         self.kept: list[Var] = []
         self.replayed: list[Apply] = []
         self.restored: dict[Var, int] = {}
@@ -110,6 +112,7 @@ class _Plan:
             if stmt is not None and self._is_cheap(stmt, done, needed):
                 order.append(stmt)
                 todo.extend(v for v in vars_of(operands_of(stmt)) if v in self.local)
+        self.read = set(done)
         replayed = {t for s in order for t in s.targets}
         self.replayed = [s for s in self.made_in_order() if any(t in replayed for t in s.targets)]
         rest = [v for v in done if v not in replayed]
