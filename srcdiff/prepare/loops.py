@@ -779,8 +779,8 @@ def _tie_alike(low: Lowering, slots: list[Slot]) -> None:
     for i, (param, root) in enumerate(held):
         for other, other_root in held[:i]:
             if root is other_root and low.builder.merged is not None and root in low.builder.merged:
-                raise arrays.WrittenTwice  # two expressions gave one array: they may change places (`x, y = y, x`)
-            if root is other_root or other_root in low.ties.get(root, ()):
+                low.builder.merged.update((param, other))  # two expressions gave it: one array unless it is written to
+            elif root is other_root or other_root in low.ties.get(root, ()):
                 arrays.tie(low, param, other)
 
 
