@@ -15,15 +15,17 @@ from srcdiff.errors import (
     SrcdiffError,
     SyntaxNotAccepted,
 )
-from srcdiff.forward import Jvp, jvp
+from srcdiff.forward import Jacobian, Jvp, Linear, jacfwd, jvp, linearize
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Gradient",
     "InternalError",
+    "Jacobian",
     "Jvp",
     "KindError",
+    "Linear",
     "NoRule",
     "NotDifferentiable",
     "Pullback",
@@ -32,7 +34,9 @@ __all__ = [
     "SyntaxNotAccepted",
     "check_grads",
     "grad",
+    "jacfwd",
     "jvp",
+    "linearize",
     "value_and_grad",
     "verify",
     "vjp",

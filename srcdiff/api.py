@@ -212,7 +212,7 @@ class Gradient:
             found = getattr(found, name, None)
         if found is self:
             return self._f.__qualname__
-        return Gradient, (self.primal, self._options)
+        return type(self), (self.primal, self._options)
 
     def __copy__(self) -> Gradient:
         return self

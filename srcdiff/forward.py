@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from srcdiff.api import Argnums, compiler, resolve, seed_like, shifted, task_of, template_of
+from srcdiff.api import Argnums, Gradient, compiler, resolve, seed_like, shifted, task_of, template_of
 from srcdiff.errors import KindError
 
 if TYPE_CHECKING:
@@ -148,6 +148,115 @@ def jvp(
     """
     made = Jvp(f, argnums, has_aux, comments)
     return made if primals is None else made(primals, tangents, **kwargs)
+
+
+class Linear:
+    """What `linearize` returns: from tangents of the arguments to that of the result. It may be called again and again.
+
+    `source` is that of the two functions behind it: the values, and the tangents that read them.
+    """
+
+    def __init__(self, fn: Callable[..., Any], record: Any, source: str, templates: Sequence[Any]) -> None:
+        self._fn, self._record, self.source = fn, record, source
+        self._templates = templates
+
+    def __call__(self, *tangents: Any) -> Any:
+        """The tangent of the result.
+
+        Args:
+            tangents: one for each argument that is differentiated by, in its structure.
+
+        Raises:
+            KindError: a tangent has another structure or shape than its argument.
+
+        >>> from srcdiff import linearize
+        >>> _, f_jvp = linearize(lambda x, y: x * y, 3.0, 2.0)
+        >>> f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
+        (2.0, 3.0)
+        """
+        if len(tangents) != len(self._templates):
+            count = len(self._templates)
+            raise KindError(f"{count} tangent{'s are' if count != 1 else ' is'} wanted, one for each argument")
+        dots = (tangent_like(t, dot, f"tangents[{i}]") for i, (t, dot) in enumerate(zip(self._templates, tangents)))
+        return self._fn(self._record, *dots)
+
+    def __repr__(self) -> str:
+        return f"<linear map {self._fn.__name__}>"
+
+
+def linearize(
+    f: Callable[..., Any], *primals: Any, argnums: Argnums | None = None, has_aux: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
+    """The value of `f` at `primals`, and the linear map from tangents to the tangent of the value, without computing it anew.
+
+    Args:
+        f: a function; its result may be an array or a nested container.
+        primals: its positional arguments.
+        argnums: by which of them to differentiate; None means all.
+        has_aux: whether `f` returns a pair (result, auxiliary data).
+        kwargs: keyword arguments of `f`.
+
+    Returns:
+        `(out, f_jvp)`, and the auxiliary data third where `has_aux`; `f_jvp(*tangents)` is `jvp(f, primals, tangents)[1]`.
+
+    Raises:
+        SrcdiffError: as `grad` does, here at once.
+
+    >>> import numpy as np
+    >>> from srcdiff import linearize
+    >>> y, f_jvp = linearize(np.sin, 0.0)
+    >>> f_jvp(2.0)
+    np.float64(2.0)
+    """
+    chosen: Argnums = tuple(range(len(primals))) if argnums is None else argnums
+    function, bound, named = resolve(f)
+    task = shifted(task_of("linearize", chosen, has_aux, False, True), len(bound))
+    args, keywords = (*bound, *primals), {**named, **kwargs}
+    live = compiler().find_or_compile(function, task, args, keywords)
+    try:
+        head, record = live.functions[0](*args, **keywords)
+    except Exception as error:
+        compiler().annotate(error, live)
+        raise
+    values = compiler().bound_arguments(function, args, keywords)
+    templates = [template_of(values[name] if item is None else values[name][item]) for name, item in live.variant.result]
+    linear = Linear(live.functions[1], record, live.variant.source, templates)
+    return (head[0], linear, head[1]) if has_aux else (head, linear)
+
+
+class Jacobian(Gradient):
+    """The Jacobian of a function: call it with the function's arguments. It shows its source as a `Gradient` does."""
+
+    def __repr__(self) -> str:
+        return f"<jacobian of {self._f.__qualname__} by {', '.join(self._spoken_argnums())}>"
+
+
+def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, comments: bool = True) -> Any:
+    """The Jacobian of `f` by forward mode: one tangent for each number of the arguments. It suits few arguments, many results.
+
+    Args:
+        f: a function; its result may be an array or a nested container. Left out, `jacfwd` is a decorator.
+        argnums: the position or name of the parameter to differentiate by, or a sequence of these.
+        has_aux: whether `f` returns a pair (result, auxiliary data).
+        comments: whether the emitted source names the user's lines.
+
+    Returns:
+        A function of `f`'s arguments. It gives, for each array of the result, in the structure of the result, the derivatives by
+        each array of the argument, in the structure of the argument (a tuple of these where `argnums` is a sequence): arrays of
+        shape `out.shape + x.shape`. What carries no derivative gives None.
+
+    Raises, at the first call for arguments of a kind:
+        SrcdiffError: as `grad` does.
+
+    >>> import numpy as np
+    >>> from srcdiff import jacfwd
+    >>> jacfwd(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if f is None:
+        return lambda g: jacfwd(g, argnums, has_aux, comments=comments)
+    return Jacobian(f, task_of("jacfwd", argnums, has_aux, False, comments))
 
 
 def tangent_like(template: Any, dot: Any, path: str) -> Any:

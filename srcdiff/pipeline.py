@@ -36,7 +36,8 @@ from srcdiff.read.subset import check_subset
 from srcdiff.runtime import are_apart
 from srcdiff.task import Task
 from srcdiff.transform.gradient import Selector, gradient, pullback, pulled
-from srcdiff.transform.jvp import tangent_program, tangents_inside
+from srcdiff.transform.jacobian import jacobian
+from srcdiff.transform.jvp import linear_program, tangent_program, tangents_inside
 from srcdiff.transform.procedures import Pairs
 
 CHECKS: list[Callable[[Function], None]] = []
@@ -75,8 +76,8 @@ def compile_structures(f: FunctionType, task: Task, structures: dict[str, Struct
         scope = Scope(f.__globals__, frozenset(source.cells) | frozenset(structures))
         emitted = []
         for program in programs:
-            # The two functions of a vjp, and those of a procedure, have been through the passes as one program.
-            for step in (check, *(PASSES if task.mode != "vjp" else (drop_dead_code,))):
+            # The two functions of a vjp or of linearize, and those of a procedure, have been through the passes as one program.
+            for step in (check, *(PASSES if task.mode not in ("vjp", "linearize") else (drop_dead_code,))):
                 program = step(program)
                 check(program)
             procedures = pairs.functions(program.body)
@@ -124,6 +125,10 @@ def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: P
         return pullback(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=name)
     if task.mode == "jvp":
         return tangent_program(primal, selected, pairs, has_aux=task.has_aux, name=f"{name}_jvp")
+    if task.mode == "linearize":
+        return linear_program(primal, selected, pairs, has_aux=task.has_aux, name=name)
+    if task.mode == "jacfwd":
+        return [jacobian(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=f"{name}_jacfwd")], None
     with_value = task.mode == "value_and_grad"
     name = f"{name}_{'value_and_grad' if with_value else 'grad'}"
     options = {"is_single": task.is_single, "has_aux": task.has_aux, "with_value": with_value}

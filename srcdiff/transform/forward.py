@@ -182,6 +182,8 @@ class Forwarder:
         made_by = self.made_by.get(var)
         if isinstance(var.kind, ListOf) and made_by is not None and made_by.op is ops.DISPLAY:
             return b.apply(ops.DISPLAY, (self.whole(made_by.args[0], b),), kind=dot_kind(var.kind), hint=f"{var.hint}_dot")
+        if made_by is not None and made_by.op.fn is np.zeros_like and not made_by.kwargs:
+            return b.apply(made_by.op, made_by.args, kind=var.kind, hint=f"{var.hint}_dot")
         return zero(var, b).atom
 
     # ------------------------------------------------------------ branches

@@ -119,7 +119,12 @@ def _sweep(
     forward = reverser.block(primal.stmts, adjoints, builder)
     builder.origin = None
     builder.current = None
-    return (forward, builder, tuple(_structured(s, v, adjoints, builder, primal) for s, v, _ in selected), beside), reverser
+    has_single = _has_single(primal)
+    gradients = tuple(
+        structured(s, v, primal, builder, lambda leaf: _leaf_gradient(leaf, adjoints, builder, has_single=has_single))
+        for s, v, _ in selected
+    )
+    return (forward, builder, gradients, beside), reverser
 
 
 def selected_of(primal: Primal, selector: Selector) -> tuple[Structure, Value, str]:
@@ -151,7 +156,8 @@ def pullback(
         (*forward, Apply((), BETWEEN, (Const(None),)), *builder.stmts), Return((head, gradients[0] if is_single else gradients))
     )
     params = (*primal.params, Parameter(y_bar.hint, y_bar))
-    return _split_sweeps(Function(name, params, whole, primal.docstring), primal, y_bar, taken, pairs), result
+    program = Function(name, params, whole, primal.docstring)
+    return two_functions(program, primal, [params[-1]], taken, pairs, second="pullback"), result
 
 
 @dataclass(frozen=True)
@@ -188,10 +194,15 @@ def pulled(primal: Primal, argnums: Sequence[Selector], pairs: Pairs) -> Pulled:
     return Pulled(stmts[:at], seeds, Block(stmts[at + 1 :], Return(end.value[1])))
 
 
-def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str], pairs: Pairs) -> list[Function]:
-    """The two functions of a program with both sweeps; the passes see it whole, so that facts and scopes hold in both."""
+def two_functions(
+    program: Function, primal: Primal, given: Sequence[Parameter], taken: set[str], pairs: Pairs, *, second: str
+) -> list[Function]:
+    """The two functions of a program in two halves; the passes see it whole, so that facts and scopes hold in both.
+
+    The second takes what it reads of the first, and the parameters `given`.
+    """
     forward, head, reverse = sweeps(program)
-    kept = [v for v in free_vars(reverse) if v is not y_bar]
+    kept = [v for v in free_vars(reverse) if all(v is not p.var for p in given)]
     record = Var(_unused("record", taken), Opaque("tuple"), True)
     copies = [Var(v.hint, v.kind, v.is_users) for v in kept]
     opening: list[Stmt] = []
@@ -206,8 +217,8 @@ def _split_sweeps(program: Function, primal: Primal, y_bar: Var, taken: set[str]
     whole = ending.apply(DISPLAY, (owned,), hint="record")
     bound = (*[bound_everywhere(s) for s in forward], *ending.stmts)
     first = Function(f"{program.name}_forward", primal.params, Block(bound, Return((head, whole))), primal.docstring)
-    params = (Parameter(record.hint, record), Parameter(y_bar.hint, y_bar))
-    return [first, Function(f"{program.name}_pullback", params, Block((*opening, *reverse.stmts), reverse.end))]
+    params = (Parameter(record.hint, record), *given)
+    return [first, Function(f"{program.name}_{second}", params, Block((*opening, *reverse.stmts), reverse.end))]
 
 
 def _shared_with_caller(primal: Primal, forward: Sequence[Stmt], head: Operand) -> set[Var]:
@@ -476,15 +487,13 @@ def parts_of(s: Structure, value: Value, primal: Primal) -> list[tuple[Structure
             return []
 
 
-def _structured(s: Structure, value: Value, adjoints: Adjoints, b: Builder, primal: Primal) -> Operand:
-    """The gradient in the structure of the argument."""
-    parts = [_structured(p, v, adjoints, b, primal) for p, v in parts_of(s, value, primal)]
+def structured(s: Structure, value: Value, primal: Primal, b: Builder, of_leaf: Callable[[Var], Operand]) -> Operand:
+    """What there is for each leaf of an argument, in the structure of the argument."""
+    parts = [structured(p, v, primal, b, of_leaf) for p, v in parts_of(s, value, primal)]
     match s:
         case Leaf(kind, _):
             atom = primal_atom(value, primal)
-            if not is_differentiable(kind) or not isinstance(atom, Var):
-                return Const(None)
-            return _leaf_gradient(atom, adjoints, b, has_single=_has_single(primal))
+            return of_leaf(atom) if is_differentiable(kind) and isinstance(atom, Var) else Const(None)
         case Known() | Object() | Bound():
             return Const(None)
         case SequenceOf(cls, _, _):

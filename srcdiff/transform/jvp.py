@@ -11,6 +11,7 @@ from typing import Any
 
 from srcdiff.ir.kinds import Array, Number, Opaque, is_differentiable
 from srcdiff.ir.nodes import (
+    Apply,
     Block,
     Const,
     DictDisplay,
@@ -35,8 +36,9 @@ from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import full, zero
 from srcdiff.transform.forward import Forwarder, dot_kind, named
-from srcdiff.transform.gradient import Selector, inputs_of, parts_of, primal_atom, selected_of, split_aux
-from srcdiff.transform.procedures import Pairs
+from srcdiff.transform.gradient import Selector, inputs_of, parts_of, primal_atom, selected_of, split_aux, two_functions
+from srcdiff.transform.procedures import BETWEEN, Pairs
+from srcdiff.transform.split import Splitter, depending
 
 Selected = tuple[Structure, Value, str]
 
@@ -80,6 +82,27 @@ def tangents_inside(primal: Primal, argnums: Sequence[Selector], pairs: Pairs) -
     return Block(tuple(b.stmts), Return((head, out_dot(forwarder, head, b)))), dots
 
 
+def linear_program(
+    primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, has_aux: bool, name: str
+) -> tuple[list[Function], Any]:
+    """Two functions: arguments → (result, what tangents read), and (what tangents read, tangents) → tangent of the result."""
+    result, aux = split_aux(primal, has_aux)
+    head = operand_of(result, primal.store)
+    b = Builder()
+    selected = [selected_of(primal, a) for a in argnums]
+    forwarder = forwarder_of(primal, selected, head, pairs, column=-1)
+    params = tangent_parameters(primal, selected, forwarder, b, style="positional")
+    forwarder.block(primal.stmts, b)
+    b.origin = None
+    dot = out_dot(forwarder, head, b)
+    still, moving = Splitter(depending(b.stmts, [p.var for p in params]), pairs.behind()).block(b.stmts)
+    value = head if aux is None else (head, aux)
+    whole = Block((*still, Apply((), BETWEEN, (Const(None),)), *moving), Return((value, dot)))
+    program = Function(name, (*primal.params, *params), whole, primal.docstring)
+    taken = {p.name for p in program.params}
+    return two_functions(program, primal, params, taken, pairs, second="tangent"), list(argnums)
+
+
 def forwarder_of(primal: Primal, selected: Sequence[Selected], head: Operand, pairs: Pairs, *, column: int = -2) -> Forwarder:
     inputs = inputs_of(primal, selected, needs_each=len(selected) == 1)
     outputs = list(dict.fromkeys(v for v in vars_of((head,)) if is_differentiable(v.kind)))
@@ -92,7 +115,9 @@ def with_parameters(own: Sequence[Parameter], tangents: Sequence[Parameter]) -> 
     return (*(p for p in own if p.style != "double_star"), *tangents, *last)
 
 
-def tangent_parameters(primal: Primal, selected: Sequence[Selected], forwarder: Forwarder, b: Builder) -> list[Parameter]:
+def tangent_parameters(
+    primal: Primal, selected: Sequence[Selected], forwarder: Forwarder, b: Builder, *, style: str = "keyword_only"
+) -> list[Parameter]:
     """A parameter for the tangent of each argument; what an argument contains gets its tangent from there."""
     whole = Function("", primal.params, Block(primal.stmts, Return(Const(None))))
     taken = {v.hint for v in variables_of(whole) if v.is_users} | {p.name for p in primal.params}
@@ -102,7 +127,7 @@ def tangent_parameters(primal: Primal, selected: Sequence[Selected], forwarder: 
         taken.add(name)
         kind = dot_kind(structure.kind) if isinstance(structure, Leaf) else Opaque("container")
         var = Var(name, kind)
-        params.append(Parameter(name, var, "keyword_only"))
+        params.append(Parameter(name, var, style))
         _open(primal, structure, value, var, forwarder, b)
     return params
 
