@@ -10,12 +10,13 @@ quick, algebra accepts. A function made of pieces (a maximum, a sort) is proved 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from srcdiff.proofs.settings import NoPrimal, cases_of, settings_of
+from srcdiff.proofs.settings import NoPrimal, Setting, cases_of, settings_of
 from srcdiff.rules.registry import Case, Fixed, Many, Rule, Text
 
 
@@ -100,14 +101,14 @@ def prove_case(rule: Rule, case: Case, text: Text | None = None) -> Verdict:
     own = rule.text if text is None else text
     assert own is not None
     try:
-        outcome, detail, count = _examine(rule, case, own)
+        outcome, detail, count = examine(rule, settings_of(rule, case), own)
     except NoPrimal as error:
         outcome, detail, count = "undecided", str(error), 0
     return Verdict(rule, case, outcome, detail, count, time.perf_counter() - start)
 
 
-def _examine(rule: Rule, case: Case, text: Text) -> tuple[str, str, int]:
-    settings = settings_of(rule, case)
+def examine(rule: Rule, settings: Sequence[Setting], text: Text) -> tuple[str, str, int]:
+    """What is found of a text in these settings, why it is no proof, and on how many pieces."""
     proved = 0
     reason = rule.reason
     for setting in settings:

@@ -428,6 +428,18 @@ def call_bound(rule: Rule, fn: Callable[..., Any], values: dict[str, Any], **ext
     return fn(*bound.args, **bound.kwargs, **extra)
 
 
+def partials_of(rule: Rule, values: list[Any], **extra: Any) -> list[Any]:
+    """What an elementwise rule's text gives for each of the operands; None for those by which it does not differentiate."""
+    assert rule.text is not None and rule.signature is not None
+    found = rule.text(*values, **extra)
+    parts = found if isinstance(found, tuple) else (found,)
+    parameters = list(rule.signature.parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return list(parts)
+    by_name = dict(zip(rule.wrt, parts))
+    return [by_name.get(p.name) for p in parameters[: len(values)]]
+
+
 def _result_kind(result: Any, dtype: str) -> Kind:
     if isinstance(result, Kind):
         return result

@@ -205,7 +205,7 @@ def imag(val: Any) -> Any:
     return 0
 
 
-@elementwise(np.angle, wrt=("z",), at=_real)
+@elementwise(np.angle, wrt=("z",), at=_real, checked="of real numbers it is a step")
 def angle(z: Any, deg: Any = False) -> Any:
     """0 of a positive real number, pi of a negative one."""
     return 0

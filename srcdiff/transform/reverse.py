@@ -44,7 +44,7 @@ from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.complex_values import TEXTS, is_complex, is_holomorphic
 from srcdiff.rules.general import contribution
-from srcdiff.rules.inference import bind, call_bound, kind_of
+from srcdiff.rules.inference import bind, call_bound, kind_of, partials_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.repetition import is_without_repetition
 from srcdiff.rules.staging import (
@@ -329,9 +329,7 @@ class Reverser:
             return
         values = [staged_argument(b, a) for a in stmt.args]
         extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
-        assert rule.text is not None
-        partials = rule.text(*values, **extra)
-        partials = partials if isinstance(partials, tuple) else (partials,)
+        partials = partials_of(rule, values, **extra)
         by_operand: dict[Var, Any] = {}
         for i in wanted:
             arg = stmt.args[i]
