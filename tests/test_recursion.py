@@ -1,6 +1,7 @@
 """Functions that call themselves, and each other: forward and reverse functions, each emitted once."""
 
 import copy
+import importlib.util
 import math
 from dataclasses import dataclass
 
@@ -697,3 +698,28 @@ def test_refused(text, f):
 
 def endless(x):
     return endless(x * 0.5) + 1.0
+
+
+def _long(count):
+    """The source of a function of so many statements, and of one that calls it three times."""
+    steps = [f"    h = np.tanh(W @ h + b * {i})" if i % 2 else f"    h = h * {1 + i / 100}" for i in range(count)]
+    uses = "np.sum(long(W, x, b) * long(W, x * 2, b)) + np.sum(long(W, x + b, b))"
+    return "\n".join(
+        ["import numpy as np", "def long(W, h, b):", *steps, "    return h", "def loss(W, x, b):", f"    return {uses}"]
+    )
+
+
+@pytest.mark.parametrize("count, functions", [(10, 1), (64, 3)])
+def test_a_long_function_is_emitted_once(tmp_path, count, functions):
+    path = tmp_path / f"long_{count}.py"
+    path.write_text(_long(count))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    check_gradient(module.loss, W, X[:3], X[1:4], argnums=(0, 1))
+    assert grad(module.loss, argnums=(0, 1)).source_for(W, X[:3], X[1:4]).count("def ") == functions
+
+
+def test_a_derivative_within_a_derivative_is_refused():
+    with pytest.raises(SrcdiffError, match="is taken inside a function, and it calls itself"):
+        grad(grad(power))(1.3, 5)

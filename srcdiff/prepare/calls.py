@@ -243,15 +243,16 @@ def _inline(
     if generators.is_generator(fn):
         return Generator(fn, source, outer, bound, f"the generator `{name}`", low.depth)
     callee = procedures.Callee(source, fn, outer, name)
-    if fn in low.procedures.recursive:
+    if fn in low.procedures.recursive or fn in low.procedures.long:
         return procedures.call(low, callee, bound, node)
+    procedures.note_site(low, callee, node)
     active = procedures.active_arguments(low, callee, bound, node)
     if low.frame.depth >= MAX_DEPTH:
         if fn in low.procedures.unrolled:
             raise low.procedures.unrolled[fn]
         raise procedures.too_deep(low, name, node)
     frame = Frame(source, bound, outer, function_locals(fn), low.frame.depth + 1)
-    frame.node, frame.caller, frame.arguments = fn, low.frame, active
+    frame.node, frame.caller, frame.site, frame.arguments = fn, low.frame, node, active
     cells.open_cells(low, frame, fn)
     caller, caller_loops, origin = low.frame, low.loops, low.builder.origin
     low.frame, low.loops = frame, []

@@ -77,6 +77,7 @@ class Frame:
     cells: dict[str, ListRef] = field(default_factory=dict)  # names that functions within write to
     node: ast.AST | None = None  # the function
     caller: Frame | None = None
+    site: ast.AST | None = None  # the call
     arguments: Any = None  # their structure and kinds, where the function is called while it runs
     woven: dict[str, ast.AST] = field(default_factory=dict)  # hidden names, and the statements of ours that they stand in
 

@@ -23,6 +23,7 @@ from srcdiff.ir.nodes import Apply, Atom, Block, Const, Function, ListDisplay, P
 from srcdiff.ir.ops import DISPLAY, procedure_op
 from srcdiff.ir.walk import free_vars, map_applies, procedures_in, statements_of, substitute_block, variables_in
 from srcdiff.prepare import arrays, cells
+from srcdiff.prepare.entry import is_library
 from srcdiff.prepare.specialisations import (
     Arguments,
     Given,
@@ -31,8 +32,10 @@ from srcdiff.prepare.specialisations import (
     ResultUnknown,
     Slot,
     Specialisation,
+    TooLong,
     Widened,
     arguments_of,
+    exact_slots,
     grown,
     joined_kind,
     lengths_of,
@@ -67,6 +70,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 12
 MOST_UNROLLED = 400
 MOST_GROWN = 8
+LONG = 60
+MOST_INLINED = 3000
+_SHORT = 10
 
 
 class ProcedureFailed(Exception):
@@ -115,6 +121,31 @@ def active_arguments(low: Lowering, callee: Callee, bound: dict[str, Value], nod
     return arguments
 
 
+def note_site(low: Lowering, callee: Callee, node: ast.AST) -> None:
+    """Note where a function is inlined; a long one only once."""
+    known = low.procedures
+    if callee.node in known.short or is_library(callee.source.file):
+        return
+    path = [id(node)]
+    frame: Frame | None = low.frame
+    while frame is not None:
+        path.append(id(frame.site))
+        frame = frame.caller
+    sites = known.sites.setdefault(callee.node, set())
+    sites.add(tuple(path))
+    size = length_of_text(callee.node)
+    if len(sites) < 2 or size < _SHORT:
+        return
+    if size > LONG or sum(length_of_text(fn) * len(places) for fn, places in known.sites.items()) > MOST_INLINED:
+        raise TooLong(callee.node)
+
+
+@functools.lru_cache(maxsize=1024)
+def length_of_text(fn: ast.AST) -> int:
+    """The number of a function's statements."""
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(fn)) - 1
+
+
 def too_deep(low: Lowering, name: str, node: ast.AST) -> SrcdiffError:
     return low.refuse(
         SyntaxNotAccepted,
@@ -132,10 +163,13 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
     """The value of a call of a procedure."""
     around = Around(low, callee)
     values = (*bound.values(), *around.refs)
-    _open_lists(low, low.procedures.recursive[callee.node], arguments_of(values, low.store))
+    known = low.procedures
+    is_long = callee.node not in known.recursive
+    if is_long and any(other.is_open and other.fn is callee.node for _, other in known.made):
+        raise Recursion(callee.node, {}, too_deep(low, callee.name, node))
+    _open_lists(low, known.recursive.get(callee.node, {}), arguments_of(values, low.store))
     handles = arguments_of(values, low.store)
     given = replace(handles, leaves=tuple(low.atom(a) for a in handles.leaves))
-    known = low.procedures
     key = (callee.node, around.key, tuple(_attributes_set(low, (*bound.values(), *around.values))), given.key)
     made = None
     for candidate in known.found.get(key, ()):
@@ -155,7 +189,8 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
             raise Recursion(callee.node, longer[-1], too_deep(low, callee.name, node))
         if len(active) > MOST_GROWN:
             raise too_deep(low, callee.name, node)
-        made = Specialisation(callee.node, _procedure(callee.name), callee.name, handles, slots_for(given.leaves))
+        slots = exact_slots(given.leaves) if is_long else slots_for(given.leaves)
+        made = Specialisation(callee.node, _procedure(callee.name), callee.name, handles, slots)
         before = known.last.get(key)
         if before is not None and matched(before[0], given.leaves) is not None:
             made.slots, made.result = before  # lowered again since another one has changed: most likely as before
@@ -306,7 +341,7 @@ def _settle(
             what = f"`{callee.name}` calls itself on every path"
             raise KindError(what, unknown.origin, instead="return something on one of them.") from None
         except SrcdiffError as error:
-            if any(slot.const is not None and isinstance(slot.const.value, int) for slot in slots_for(given.leaves)):
+            if callee.node in known.long or any(isinstance(a, Const) and isinstance(a.value, int) for a in given.leaves):
                 raise ProcedureFailed(callee.node, error) from None
             raise
         finally:

@@ -18,7 +18,7 @@ from srcdiff.prepare import arrays, cells, expressions, generators, objects, pro
 from srcdiff.prepare.calls import function_locals
 from srcdiff.prepare.entry import Leaf, Structure, open_structure
 from srcdiff.prepare.lowering import Frame, Lowering
-from srcdiff.prepare.specialisations import Procedures, Recursion
+from srcdiff.prepare.specialisations import Procedures, Recursion, TooLong
 from srcdiff.prepare.values import Store, Value, operand_of
 from srcdiff.read.source import FunctionSource
 from srcdiff.read.subset import YIELD
@@ -56,7 +56,8 @@ def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any
     """Lower a function for arguments of these structures.
 
     `derive` makes of a lowered function the program of its gradient, for derivatives that the function takes itself.
-    Which functions are called while they run is found by lowering; it begins again when one is.
+    Which functions are called while they run, or are long and called in several places, is found by lowering; it begins
+    again when one is.
     """
     chapters.load()
     if isinstance(source.node, ast.AsyncFunctionDef):
@@ -65,17 +66,27 @@ def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any
         raise SyntaxNotAccepted(YIELD.what, source.origin(source.node), YIELD.why, YIELD.instead)
     recursive: dict[ast.AST, dict[int, Kind]] = {}
     unrolled: dict[ast.AST, Exception] = {}
+    long: set[ast.AST] = set()
+    short: set[ast.AST] = set()
     keeps_apart = False
     while True:
         try:
-            return _prepare(source, structures, Procedures(dict(recursive), dict(unrolled)), derive, keeps_apart=keeps_apart)
+            known = Procedures(dict(recursive), dict(unrolled), set(long), set(short))
+            return _prepare(source, structures, known, derive, keeps_apart=keeps_apart)
         except Recursion as found:
             if found.fn in recursive and found.lists.keys() <= recursive[found.fn].keys():
                 raise found.otherwise from None
+            long.discard(found.fn)
             recursive[found.fn] = {**recursive.get(found.fn, {}), **found.lists}
         except procedures.ProcedureFailed as failed:
-            del recursive[failed.fn]
-            unrolled[failed.fn] = failed.error
+            if failed.fn in long:
+                long.remove(failed.fn)
+                short.add(failed.fn)
+            else:
+                del recursive[failed.fn]
+                unrolled[failed.fn] = failed.error
+        except TooLong as lengthy:
+            long.add(lengthy.fn)
         except arrays.WrittenTwice:
             keeps_apart = True
 

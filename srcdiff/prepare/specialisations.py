@@ -49,6 +49,14 @@ class Recursion(Exception):
         self.fn, self.lists, self.otherwise = fn, lists, otherwise
 
 
+class TooLong(Exception):
+    """A long function is called in several places: it had better be a procedure."""
+
+    def __init__(self, fn: ast.AST) -> None:
+        super().__init__(fn)
+        self.fn = fn
+
+
 class Widened(Exception):
     """A procedure is called within itself for other kinds than it is being lowered for; its kinds are wider now."""
 
@@ -69,12 +77,14 @@ class ResultUnknown(Exception):
 class Slot:
     """What an atom among the arguments or the results is: a constant, or a value of a kind.
 
-    `is_shared` says of an array in a result that it may share memory with what the procedure is given.
+    `is_shared` says of an array in a result that it may share memory with what the procedure is given. An exact slot takes
+    this kind alone, with the caller's lengths.
     """
 
     kind: Kind
     const: Const | None = None
     is_shared: bool = False
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,9 @@ class Procedures:
 
     recursive: dict[ast.AST, dict[int, Kind]] = field(default_factory=dict)  # the lists that grow from call to call
     unrolled: dict[ast.AST, Exception] = field(default_factory=dict)
+    long: set[ast.AST] = field(default_factory=set)  # those that are procedures since they are long
+    short: set[ast.AST] = field(default_factory=set)  # those that are long, and yet are inlined
+    sites: dict[ast.AST, set[Any]] = field(default_factory=dict)  # the places where a function has been inlined
     found: dict[Any, list[Specialisation]] = field(default_factory=dict)
     made: list[tuple[Any, Specialisation]] = field(default_factory=list)
     last: dict[Any, tuple[list[Slot], Result | None]] = field(default_factory=dict)  # how forgotten ones came out
@@ -275,6 +288,22 @@ def slots_for(leaves: Sequence[Atom]) -> list[Slot]:
     return [_slot(leaf, own) for leaf in leaves]
 
 
+def exact_slots(leaves: Sequence[Atom]) -> list[Slot]:
+    """Slots for these atoms alone, in the caller's terms."""
+    return [Slot(kind_of(leaf), leaf if isinstance(leaf, Const) else None, is_exact=True) for leaf in leaves]
+
+
+def _is_exactly(a: Kind, b: Kind) -> bool:
+    """Whether two kinds are one, lengths of numbers and lists included."""
+    if a != b:
+        return False
+    if isinstance(a, (Number, ListOf)) and a.length != b.length:  # type: ignore[union-attr]
+        return False
+    if isinstance(a, ListOf) and isinstance(b, ListOf):
+        return _is_exactly(a.item, b.item)
+    return not isinstance(a, TupleOf) or all(map(_is_exactly, a.items, b.items))  # type: ignore[union-attr]
+
+
 def _slot(leaf: Atom, own: Any) -> Slot:
     if isinstance(leaf, Const):
         return Slot(_unknown_length(leaf.kind), leaf)
@@ -306,6 +335,11 @@ def matched(slots: Sequence[Slot], leaves: Sequence[Atom]) -> dict[Length, Lengt
                 return None
             continue
         kind = kind_of(leaf)
+        if slot.is_exact:
+            if isinstance(leaf, Const) or not _is_exactly(slot.kind, kind):
+                return None
+            known.update((length, length) for length in lengths_of(kind))
+            continue
         if join(_bare(kind), _bare(slot.kind)) != _bare(slot.kind):
             return None
         for own, actual in zip(lengths_of(slot.kind), lengths_of(kind)):
