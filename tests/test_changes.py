@@ -135,3 +135,29 @@ def one_of_three(x, other, n):
 def test_one_of_several_objects_may_not_be_changed():
     with pytest.raises(srcdiff.SyntaxNotAccepted, match="may be one of two"):
         grad(one_of_three)(X, Cell(X, 1.0), 3)
+
+
+def another_name_after_a_loop(x, n):
+    p, q = Cell(x, x[0]), Cell(x * x, x[1])
+    r = p
+    for _ in range(n):
+        if x[0] > 0.0:
+            r = q
+    q.b = 3.0 * x[2]
+    return r.b + q.b
+
+
+def another_name_of_a_list_after_a_loop(x, n):
+    p, q = [x[0]], [x[1]]
+    r = p
+    for _ in range(n):
+        if x[0] > 0.0:
+            r = q
+    q[0] = 3.0 * x[2]
+    return r[0] + q[0]
+
+
+@pytest.mark.parametrize("f", [another_name_after_a_loop, another_name_of_a_list_after_a_loop])
+def test_one_of_two_after_a_loop_may_not_be_changed(f):
+    with pytest.raises(srcdiff.SyntaxNotAccepted, match="may be one of two"):
+        grad(f)(X, 2)

@@ -938,10 +938,10 @@ def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attem
                 continue
             is_opened = slot.skeleton is not None and _takes_apart(slot.skeleton)
             for ref in refs_in(_value_at(low, slot, end), end.state[1]):
-                holders.setdefault(ref, []).append(slot.key)
-                for known in (ref, *low.twins.get(ref, ())):
-                    if is_opened and attempt.follows(ref) and low.state_in(entry, known) is not None:
-                        found.add((slot.key, known))
+                for one in (ref, *low.twins.get(ref, ())):
+                    holders.setdefault(one, []).append(slot.key)
+                    if is_opened and attempt.follows(ref) and low.state_in(entry, one) is not None:
+                        found.add((slot.key, one))
         found |= {(a, b) for keys in holders.values() for a in keys for b in keys if len(keys) > 1}
     is_new = not found <= attempt.entangled
     attempt.entangled |= found
