@@ -6,6 +6,7 @@
 """
 
 from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp
+from srcdiff.compositions import hvp, vhp
 from srcdiff.errors import (
     InternalError,
     KindError,
@@ -34,10 +35,12 @@ __all__ = [
     "SyntaxNotAccepted",
     "check_grads",
     "grad",
+    "hvp",
     "jacfwd",
     "jvp",
     "linearize",
     "value_and_grad",
     "verify",
+    "vhp",
     "vjp",
 ]

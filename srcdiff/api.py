@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -250,37 +251,63 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
 
 def _around(f: Gradient) -> types.FunctionType:
     """A Python function that calls a derivative, so that it can be differentiated in turn."""
+    if f._around is None:
+        f._around = written_around(f, f._task.mode, "return derivative({call})", {"derivative": f})
+    return f._around
+
+
+def written_around(f: Any, suffix: str, body: str, names: Mapping[str, Any], further: Sequence[str] = ()) -> types.FunctionType:
+    """A Python function with the parameters of `f` and some further ones, in whose body `names` are bound.
+
+    `{call}` in the body stands for the arguments as they are passed on, `{positional}` and `{named}` for those that go by
+    position and by name, `{further}` for the names of the further parameters.
+    """
     from srcdiff.emit.load import register
 
-    if f._around is not None:
-        return f._around
-    name = "".join(c for c in f._f.__name__ if c.isalnum() or c == "_") + f"_{f._task.mode}"
+    inner, bound, named = (f._f, f._bound, f._named) if isinstance(f, Gradient) else resolve(f)
+    name = "".join(c for c in inner.__name__ if c.isalnum() or c == "_") + f"_{suffix}"
     kinds = inspect.Parameter
     stars: dict[Any, str] = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}
-    parameters = list(inspect.signature(f._f, follow_wrapped=False).parameters.values())[len(f._bound) :]
-    parameters = [p for p in parameters if p.name not in f._named]
-    shown, passed = [], []
-    for p in parameters:
-        star = stars.get(p.kind, "")
-        shown.append(f"{star}{p.name}")
-        passed.append(f"{star}{p.name}" if star or p.kind is not p.KEYWORD_ONLY else f"{p.name}={p.name}")
-    if any(p.kind is kinds.KEYWORD_ONLY for p in parameters) and not any(p.kind is kinds.VAR_POSITIONAL for p in parameters):
-        shown.insert(next(i for i, p in enumerate(parameters) if p.kind is kinds.KEYWORD_ONLY), "*")
-    source = (
-        f"def around(derivative):\n    def {name}({', '.join(shown)}):\n        return derivative({', '.join(passed)})\n"
-        f"    return {name}\n"
+    parameters = list(inspect.signature(inner, follow_wrapped=False).parameters.values())[len(bound) :]
+    parameters = [p for p in parameters if p.name not in named]
+    by_name = (kinds.KEYWORD_ONLY, kinds.VAR_KEYWORD)
+    positional = [stars.get(p.kind, "") + p.name for p in parameters if p.kind not in by_name]
+    keywords = [f"**{p.name}" if p.kind is p.VAR_KEYWORD else f"{p.name}={p.name}" for p in parameters if p.kind in by_name]
+    taken = {p.name for p in parameters}
+    more = [_unused(n, taken) for n in further]
+    optional = {p.name for p in parameters if p.default is not p.empty and p.kind not in by_name}
+    required = [p for p in positional if p not in optional and not p.startswith("*")]
+    shown = [*required, *more, *positional[len(required) :]]
+    only = [p.name if p.kind is not p.VAR_KEYWORD else f"**{p.name}" for p in parameters if p.kind in by_name]
+    if any(not p.startswith("**") for p in only) and not any(p.startswith("*") for p in positional):
+        shown.append("*")
+    text = body.format(
+        call=", ".join((*positional, *keywords)),
+        positional="".join(f"{p}, " for p in positional),
+        named="".join(f", {k}" for k in keywords),
+        further=", ".join(more),
     )
-    filename = f"<{name} {id(f)}>"
+    indented = "".join(f"        {line}\n" for line in text.splitlines())
+    source = f"def around({', '.join(names)}):\n    def {name}({', '.join((*shown, *only))}):\n{indented}    return {name}\n"
+    filename = f"<{name} {next(_written)}>"
     register(filename, source)
     namespace: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), namespace)
-    inner: types.FunctionType = namespace["around"](f)
-    made = types.FunctionType(inner.__code__, f._f.__globals__, name, None, inner.__closure__)
-    made.__module__ = f._f.__module__
-    made.__defaults__ = tuple(p.default for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY) or None
-    made.__kwdefaults__ = {p.name: p.default for p in parameters if p.default is not p.empty and p.kind is p.KEYWORD_ONLY} or None
-    f._around = made
+    first: types.FunctionType = namespace["around"](**names)
+    made = types.FunctionType(first.__code__, inner.__globals__, name, None, first.__closure__)
+    made.__module__ = inner.__module__
+    made.__defaults__ = tuple(p.default for p in parameters if p.name in optional) or None
+    made.__kwdefaults__ = {p.name: p.default for p in parameters if p.default is not p.empty and p.kind in by_name} or None
     return made
+
+
+_written = itertools.count()
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 @functools.lru_cache(maxsize=256)

@@ -35,7 +35,7 @@ from srcdiff.read.source import FunctionSource, read_function
 from srcdiff.read.subset import check_subset
 from srcdiff.runtime import are_apart
 from srcdiff.task import Task
-from srcdiff.transform.gradient import Selector, gradient, pullback, pulled
+from srcdiff.transform.gradient import Selector, gradient, pullback, pulled, value_function
 from srcdiff.transform.jacobian import jacobian
 from srcdiff.transform.jvp import linear_program, tangent_program, tangents_inside
 from srcdiff.transform.procedures import Pairs
@@ -121,6 +121,8 @@ def check(program: Function) -> Function:
 
 def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: Pairs) -> tuple[list[Function], Any]:
     name = "".join(c for c in primal.name if c.isidentifier() or c.isdigit()) or "f"
+    if task.mode == "value":
+        return [value_function(primal, name)], None
     if task.mode == "vjp":
         return pullback(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=name)
     if task.mode == "jvp":
@@ -262,9 +264,9 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
         live = make_live(variant, f)
         if any(held is are_apart for held in variant.guard.bindings.values()) and not holds(live.guard, args, kwargs):
             raise KindError(
-                f"two arguments of `{f.__name__}` share memory, and it writes to one of them",
+                f"two arguments of `{f.__name__}` share memory, or are one object, and it writes to one of them",
                 why="The other one changes with it, as far as they overlap.",
-                instead="pass a copy of one of them: x.copy().",
+                instead="pass a copy of one of them.",
             )
         shelf.variants.append(variant)
         return live

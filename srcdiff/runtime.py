@@ -27,12 +27,14 @@ def unbroadcast(value: Any, like: Any) -> Any:
 
 
 def are_apart(x: Any, y: Any) -> bool:
-    """Whether two arrays share no memory; what is too hard to tell counts as shared.
+    """Whether two arrays share no memory, or two other objects are two; what is too hard to tell counts as shared.
 
     >>> x = np.zeros(4)
     >>> are_apart(x, x[1:]), are_apart(x[::2], x[1::2]), are_apart(x, np.zeros(4))
     (False, True, True)
     """
+    if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+        return x is not y
     if not np.may_share_memory(x, y):
         return True
     try:

@@ -25,6 +25,7 @@ LAYERS = [
     {"pipeline"},
     {"proofs", "api"},
     {"forward"},
+    {"compositions"},
     {"report"},
     {"cli"},
 ]

@@ -720,6 +720,15 @@ def test_arguments_that_share_memory():
     for a, b in ((x, x), (x[:-1], x[1:])):
         with pytest.raises(KindError, match="two arguments of `adds_to_the_first` share memory"):
             gradient(a, b)
+    values = [1.0, 2.0]
+
+    def loss(a, b):
+        a[0] = 3.0
+        return a[0] * b[0]
+
+    assert grad(loss, argnums=1)(values, [1.0, 2.0]) == [3.0, 0.0]
+    with pytest.raises(KindError, match="are one object"):
+        grad(loss)(values, values)
     assert np.array_equal(grad(lambda a, b: np.sum(a * b))(x, x), x)  # which is no matter where nothing is written
 
 

@@ -325,8 +325,7 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     _check_own(low, root)
     if low.builder.merged is not None and root in low.builder.merged:
         raise WrittenTwice
-    if root in low.paths:
-        _require_apart(low, low.paths[root])
+    require_apart(low, root)
     version.hint, version.is_users = root.hint, root.is_users
     low.versions[version] = root
     low.store[root] = version
@@ -347,12 +346,14 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
         low.store[other] = reason if isinstance(other, Var) else (reason,)
 
 
-def _require_apart(low: Lowering, path: str) -> None:
-    """An array that is passed in and written to shares no memory with the others: the guard tests it."""
-    for other in low.paths.values():
-        if other != path:
+def require_apart(low: Lowering, key: Any) -> None:
+    """What is passed in and written to shares nothing with the others of its sort: the guard tests it."""
+    if key not in low.paths:
+        return
+    for other, path in low.paths.items():
+        if other is not key and type(other) is type(key):
             low.holders["are_apart"] = are_apart
-            low.requirements[f"are_apart({path}, {other})"] = True
+            low.requirements[f"are_apart({low.paths[key]}, {path})"] = True
 
 
 def _check_own(low: Lowering, root: Any) -> None:

@@ -126,6 +126,15 @@ def handler_of(value: Any) -> Callable[..., Value] | None:
     return next((table[value] for table in tables if value in table), None)
 
 
+def _is_of_this_package(value: Any) -> bool:
+    if isinstance(value, types.FunctionType):
+        return os.path.abspath(value.__code__.co_filename).startswith(_PACKAGE)
+    return not isinstance(value, type) and type(value).__module__.startswith("srcdiff.")
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
@@ -157,14 +166,12 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
         return derivatives.make(low, mode, args, kwargs, node)
     if hasattr(type(value), "as_derivative"):
         return derivatives.call(low, Derivative(*value.as_derivative(Ref)), args, kwargs, node)
-    if any((getattr(v, "__module__", None) or "").startswith("srcdiff.") for v in (value, type(value))) and not isinstance(
-        value, type
-    ):
+    if _is_of_this_package(value):
         raise low.refuse(
             NoRule,
             f"`{text}` is called inside a differentiated function",
             node,
-            why="Of the functions of this package only grad and value_and_grad are accepted there.",
+            why="Of the functions of this package grad, value_and_grad, vjp and jvp are accepted there.",
             instead="compute it outside, and pass its result as an argument.",
         )
     if isinstance(value, (functools.partial, types.MethodType)):

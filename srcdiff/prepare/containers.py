@@ -34,6 +34,7 @@ Kwargs = dict[str, Value]
 
 def put(low: Lowering, ref: ListRef | DictRef, state: State, node: ast.AST | None) -> None:
     """Change a list or dict."""
+    arrays.require_apart(low, ref)
     place = nested.place_of(low, ref) if isinstance(ref, ListRef) else None
     if place is not None and isinstance(ref, ListRef):
         nested.replace_whole(low, place, ref, state, node)

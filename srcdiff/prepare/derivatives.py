@@ -80,6 +80,8 @@ def make(low: Lowering, mode: str, args: Args, kwargs: Kwargs, node: ast.AST) ->
 def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """The value of `grad(f)(*args)`."""
     fn, task = derivative.fn, derivative.task
+    if task.mode == "value":
+        return calls.call_value(low, fn, args, kwargs, node)
     names = _parameter_names(fn, len(args))
     given: dict[str, Value] = {**dict(zip(names, args)), **kwargs}
     chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
@@ -374,6 +376,8 @@ def _parameter_names(fn: Value, count: int) -> list[str]:
             names = _parameter_names(inner, count + len(bound))[len(bound) :]
         case Derivative():
             names = _parameter_names(fn.fn, count)
+        case Ref(value) if hasattr(type(value), "as_derivative"):
+            names = _parameter_names(value.as_derivative(Ref)[0], count)
         case Ref():
             try:
                 parameters = inspect.signature(fn.value, follow_wrapped=False).parameters.values()

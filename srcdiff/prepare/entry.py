@@ -381,6 +381,7 @@ def _instance(low: Lowering, value: Any, atom: Any, path: str) -> Instance:
 def _foreign(low: Lowering, ref: Any, s: Leaf | Sequence | Mapping) -> Value:
     """A list or dict that outlives the call: it may be read, not changed."""
     low.foreign[ref] = s.path
+    low.paths[ref] = s.path
     if isinstance(s, (Sequence, Mapping)) and s.cls not in (list, dict):
         low.classes[ref] = s.cls
     return ref

@@ -117,7 +117,7 @@ class Lowering:
     rows: dict[Var, list[Any]] = field(default_factory=dict)  # what loops take from an array → the attempts to lower them
     procedures: Procedures = field(default_factory=Procedures)
     unknown: ResultUnknown | None = None  # why the last path was left out
-    paths: dict[Var, str] = field(default_factory=dict)  # arrays that are passed in → how the guard reaches them
+    paths: dict[Any, str] = field(default_factory=dict)  # arrays, lists and dicts that are passed in → how the guard reaches them
     places: dict[Var, tuple[ListRef, Var, Operand]] = field(default_factory=dict)  # of an array of a list: list, state, index
     mixed: set[ListRef | None] = field(default_factory=set)  # lists that may hold one array or list twice; None: nobody knows
     handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
