@@ -1,4 +1,4 @@
-"""Measure srcdiff: speed against gradients written by hand, dispatch, compile time, import time.
+"""Measure srcdiff: speed against gradients written by hand, dispatch, compile time, import time, memory.
 
     python benchmarks/run.py
     python benchmarks/run.py --only speed,dispatch
@@ -11,6 +11,7 @@ README.md says how to read what it prints.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import json
 import math
@@ -20,7 +21,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -33,12 +36,14 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import numpy as np  # noqa: E402
+from sweeps import SWEEPS  # noqa: E402
 from timing import medians, once  # noqa: E402
 
 import srcdiff  # noqa: E402
 
 KERNELS = sorted(file.stem for file in (HERE / "kernels").glob("*.py"))
-SECTIONS = ("speed", "dispatch", "compile", "import")
+SECTIONS = ("speed", "dispatch", "compile", "import", "memory")
+SWEPT = {"tiny": 50, "medium": 100, "large": 200}
 LENGTHS = (20, 100, 400, 5000)
 TOLERANCE = 1e-8
 
@@ -148,6 +153,37 @@ def import_time(rounds: int) -> list[dict[str, Any]]:
     table.row("numpy", numpy, 1.0)
     table.row("srcdiff", ours, ours / numpy)
     return table.rows
+
+
+def memory(sizes: list[str]) -> list[dict[str, Any]]:
+    """The peak of what is allocated while value and gradient run, against the arrays that the algorithm works on."""
+    table = Table("memory", {"sweep": 26, "n": 4, "arrays KB": 10, "primal KB": 10, "peak KB": 9, "/arrays": 8})
+    for name, sweep in SWEEPS.items():
+        f = srcdiff.value_and_grad(sweep.loss, argnums=sweep.argnums)
+        for n in (SWEPT[size] for size in sizes):
+            args = sweep.args(np.random.default_rng(0), n)
+            try:
+                call = f.compile(*args)
+                call(*sweep.args(np.random.default_rng(0), 4))
+                peak = _peak(partial(call, *args)) / 1e3
+                primal = _peak(partial(sweep.loss, *deepcopy(args))) / 1e3
+            except Exception as failure:
+                table.failed(f"{name:26} {n:4}", failure)
+                continue
+            arrays = 8 * sweep.works_on(n) / 1e3
+            table.row(name, n, arrays, primal, peak, peak / arrays)
+    return table.rows
+
+
+def _peak(call: Callable[[], Any]) -> int:
+    """The most bytes that are allocated at once while something runs."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 # ---------------------------------------------------------------- functions made for the purpose
@@ -263,6 +299,7 @@ def main() -> int:
             "dispatch": lambda: dispatch(folder, options.rounds),
             "compile": lambda: compile_time(folder, kernels, options.rounds),
             "import": lambda: import_time(options.rounds),
+            "memory": lambda: memory(sizes),
         }
         results = {section: measure[section]() for section in sections}
     if options.json:

@@ -34,7 +34,7 @@ def test_gradients_by_hand_and_by_srcdiff_agree(name):
 
 def test_the_benchmark_runs(tmp_path):
     results = tmp_path / "results.json"
-    only = "speed,dispatch,import,pendulum"
+    only = "speed,dispatch,import,memory,pendulum"
     done = subprocess.run(
         [sys.executable, BENCHMARKS / "run.py", "--only", only, "--size", "tiny", "--rounds", "1", "--json", results],
         capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONIOENCODING": "utf-8"}, check=False,
@@ -44,4 +44,5 @@ def test_the_benchmark_runs(tmp_path):
     rows = json.loads(results.read_text(encoding="utf-8"))
     assert [row["kernel"] for row in rows["speed"]] == ["pendulum"]
     assert len(rows["dispatch"]) == 10
+    assert all(row["/arrays"] < 6 for row in rows["memory"])
     assert {row["module"] for row in rows["import"]} == {"numpy", "srcdiff"}

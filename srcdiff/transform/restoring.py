@@ -28,6 +28,11 @@ def is_write(stmt: Stmt) -> bool:
     return isinstance(stmt, Apply) and stmt.op.style in WRITES and _is_array(stmt.targets[0])
 
 
+def _is_step(stmt: Apply) -> bool:
+    """Whether a number is rather computed again than kept, where what it is made of is there."""
+    return stmt.op.style in ("binary", "unary") and stmt.op.text in ("+", "-", "*") and is_scalar(stmt.targets[0].kind)
+
+
 def _is_array(operand: Operand) -> bool:
     return isinstance(operand, Var) and isinstance(operand.kind, Array) and operand.kind.dims != ()
 
@@ -81,7 +86,7 @@ class Objects:
         seen, todo = set(read), list(read)
         while todo:
             stmt = self.made.get(todo.pop())
-            if stmt is not None and (stmt.op in (ops.ITEM, ops.TRANSPOSE) or stmt.op.style in ("binary", "unary")):
+            if stmt is not None and (stmt.op in (ops.ITEM, ops.TRANSPOSE) or _is_step(stmt)):
                 new = [v for v in vars_of(operands_of(stmt)) if v not in seen and v not in self.versions]
                 seen.update(new)
                 todo += new
@@ -188,15 +193,16 @@ class Keeping:
 
     kept: dict[Var, int] = field(default_factory=dict)
     read: set[Var] = field(default_factory=set)  # with what is computed again
+    exported: dict[Var, Var] = field(default_factory=dict)  # what an arm of a branch gives on, by the result that gives it
 
     def plan(self, objects: Objects, reverse: Sequence[Stmt]) -> Plan:
         """To restore the arrays of which that keeps less than keeping what is read."""
-        read = frozenset(self.read.union(read_in(Block(tuple(reverse), Yield(())))))
+        read = frozenset(self._made(var) for var in self.read.union(read_in(Block(tuple(reverse), Yield(())))))
         if objects.overwritten:
             objects.compare(read)
         costs: dict[Var, Counter[int]] = {}
         for var, depth in (*self.kept.items(), *_read_at_the_top(objects, reverse)):
-            array = objects.of(var)
+            array = objects.of(self._made(var))
             if array is not None:
                 order = depth + (getattr(var.kind, "ndim", 0) or 0)
                 costs.setdefault(array, Counter())[order] += 1
@@ -207,6 +213,12 @@ class Keeping:
             if mine > other or (mine == other and cost[mine] > theirs[other]):
                 chosen.add(array)
         return Plan(frozenset(chosen), None, read)
+
+    def _made(self, var: Var) -> Var:
+        """The value itself, where an arm of a branch gives it on."""
+        while (inside := self.exported.get(var)) is not None:
+            var = inside
+        return var
 
 
 def _read_at_the_top(objects: Objects, reverse: Sequence[Stmt]) -> list[tuple[Var, int]]:
@@ -273,8 +285,7 @@ class Restorer:
             if put_back is not None and put_back.op is ops.INDEX_SET and put_back.args[1] == stmt.args[1]:
                 return put_back.args[2]
             return b.apply(ops.ITEM, (held, stmt.args[1]), kind=var.kind, hint=var.hint)
-        is_step = stmt.op.style in ("binary", "unary") and stmt.op.text in ("+", "-", "*")
-        if not is_step or not is_scalar(var.kind):
+        if not _is_step(stmt):
             return None
         parts: list[Operand] = []
         some = False

@@ -375,7 +375,10 @@ class Reverser:
             return new
         if isinstance(stmt.around, Caught) and cond not in new.results:
             new = telling(new, cond)
+        before = len(new.results)
         new, joined = export(new, joined, self.given)
+        for result, *values in zip(new.results[before:], _yielded(new.then)[before:], _yielded(new.orelse)[before:]):
+            self.keeping.exported.update((result, v) for v in values if isinstance(v, Var))
         if isinstance(stmt.around, Managed) and not stmt.around.is_mirrored:
             for step in joined.then.stmts:
                 b.add(step)

@@ -118,6 +118,20 @@ def a_result_that_its_derivative_reads(x):
     return total
 
 
+def read_in_an_arm(x):
+    y, total = np.outer(x, x), 0.0
+    for k in range(2):
+        for i in range(4):
+            total += np.sum(y[i] ** 2)
+            if i % 2 == 0:
+                total += np.exp(y[i + 1, 0]) * y[i, 0]
+            else:
+                total += np.sum(y[i + 1] ** 3)
+            y[i + 1, 0] = np.sin(y[i, 1]) * x[i]
+            y[i, 1:] = y[i, 0] * x[1:]
+    return total + np.sum(y)
+
+
 def a_stored_value_that_is_overwritten(x):
     y, total = np.zeros(5), 0.0
     for i in range(5):
@@ -133,6 +147,7 @@ def a_stored_value_that_is_overwritten(x):
     [
         a_result_that_its_derivative_reads,
         a_stored_value_that_is_overwritten,
+        read_in_an_arm,
         again,
         from_the_end,
         the_other_way,
