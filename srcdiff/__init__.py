@@ -6,7 +6,7 @@
 """
 
 from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp
-from srcdiff.compositions import hvp, vhp
+from srcdiff.compositions import hessian, hvp, jacobian, jacrev, vhp
 from srcdiff.errors import (
     InternalError,
     KindError,
@@ -35,8 +35,11 @@ __all__ = [
     "SyntaxNotAccepted",
     "check_grads",
     "grad",
+    "hessian",
     "hvp",
     "jacfwd",
+    "jacobian",
+    "jacrev",
     "jvp",
     "linearize",
     "value_and_grad",

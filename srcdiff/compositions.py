@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from srcdiff.api import Argnums, Gradient, grad, written_around
-from srcdiff.forward import jvp
+from srcdiff.api import Argnums, Gradient, grad, task_of, written_around
+from srcdiff.forward import Jacobian, jacfwd, jvp
 from srcdiff.task import Task
 
 
@@ -29,6 +29,62 @@ class Composed(Gradient):
 
     def __reduce__(self) -> Any:
         return self._remake, ()
+
+
+def jacrev(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, comments: bool = True) -> Any:
+    """The Jacobian of `f` by reverse mode: one reverse sweep for each number of the result. It suits few results, many arguments.
+
+    Args, result and errors are those of `jacfwd`.
+
+    >>> import numpy as np
+    >>> jacrev(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    """
+    if f is None:
+        return lambda g: jacrev(g, argnums, has_aux, comments=comments)
+    return Jacobian(f, task_of("jacrev", argnums, has_aux, False, comments))
+
+
+def jacobian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, comments: bool = True) -> Any:
+    """The Jacobian of `f` by the mode that takes fewer sweeps: reverse mode where the result has fewer numbers than the argument.
+
+    Which mode it is the source shows: a loop over tangents (`x_dot`) or over adjoints (`y_bar`). It is chosen for the sizes of
+    the arguments of the first call of a kind. Args, result and errors are those of `jacfwd`.
+
+    >>> import numpy as np
+    >>> jacobian(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    if f is None:
+        return lambda g: jacobian(g, argnums, has_aux, comments=comments)
+    return Jacobian(f, task_of("jacobian", argnums, has_aux, False, comments))
+
+
+def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, comments: bool = True) -> Any:
+    """The matrix of second derivatives of `f`: forward mode over reverse mode.
+
+    Args:
+        f: a function that returns a real scalar. Left out, `hessian` is a decorator.
+        argnums: the position or name of the parameter to differentiate by, or a sequence of these.
+        has_aux: whether `f` returns a pair (scalar, auxiliary data).
+        comments: whether the emitted source names the user's lines.
+
+    Returns:
+        A function of the arguments of `f`: an array of shape `x.shape + x.shape`; for containers and several arguments, in the
+        structure of the gradient, and within that again.
+
+    Raises, at the first call for arguments of a kind:
+        SrcdiffError: as `grad` does.
+
+    >>> import numpy as np
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    if f is None:
+        return lambda g: hessian(g, argnums, has_aux, comments=comments)
+    return jacfwd(grad(f, argnums, has_aux, comments=comments), argnums, has_aux, comments=comments)
 
 
 def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Composed:

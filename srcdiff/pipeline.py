@@ -129,8 +129,9 @@ def transform(primal: Primal, task: Task, selected: Sequence[Selector], pairs: P
         return tangent_program(primal, selected, pairs, has_aux=task.has_aux, name=f"{name}_jvp")
     if task.mode == "linearize":
         return linear_program(primal, selected, pairs, has_aux=task.has_aux, name=name)
-    if task.mode == "jacfwd":
-        return [jacobian(primal, selected, pairs, is_single=task.is_single, has_aux=task.has_aux, name=f"{name}_jacfwd")], None
+    if task.mode in ("jacfwd", "jacrev", "jacobian"):
+        forms = {"is_single": task.is_single, "has_aux": task.has_aux}
+        return [jacobian(primal, selected, pairs, **forms, name=f"{name}_{task.mode}", mode=task.mode)], None
     with_value = task.mode == "value_and_grad"
     name = f"{name}_{'value_and_grad' if with_value else 'grad'}"
     options = {"is_single": task.is_single, "has_aux": task.has_aux, "with_value": with_value}

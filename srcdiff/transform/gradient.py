@@ -520,6 +520,11 @@ def _has_single(primal: Primal) -> bool:
     )
 
 
+def leaf_gradient(leaf: Var, adjoints: Adjoints, b: Builder, primal: Primal) -> Operand:
+    """The adjoint of one number or array of the arguments, of its shape and dtype."""
+    return _leaf_gradient(leaf, adjoints, b, has_single=_has_single(primal))
+
+
 def _leaf_gradient(var: Var, adjoints: Adjoints, b: Builder, *, has_single: bool) -> Operand:
     bar = adjoints.get(var)
     if bar is None:

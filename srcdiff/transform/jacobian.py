@@ -14,15 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 
 from srcdiff.errors import KindError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine, is_differentiable
+from srcdiff.ir.kinds import Array, ListOf, Number, is_differentiable
 from srcdiff.ir.nodes import (
-    Apply,
     Atom,
     Block,
     Const,
@@ -34,7 +30,6 @@ from srcdiff.ir.nodes import (
     Operand,
     Range,
     RecordDisplay,
-    Ref,
     Return,
     Source,
     Stmt,
@@ -47,14 +42,28 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import Staged, dims_of
 from srcdiff.transform.adjoints import full, zero
+from srcdiff.transform.basis import basis, dtype_of, lengths_of, shaped, size_of, total_of, zeros_of
 from srcdiff.transform.forward import Forwarder, dot_kind
 from srcdiff.transform.gradient import Selector, inputs_of, selected_of, split_aux, structured
 from srcdiff.transform.procedures import Pairs
+from srcdiff.transform.rows import Rows
 from srcdiff.transform.split import Splitter, depending
 
 
-def jacobian(primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_single: bool, has_aux: bool, name: str) -> Function:
-    """The function of the Jacobian: in the structure of the result, and within that in the structure of the arguments."""
+def jacobian(
+    primal: Primal,
+    argnums: Sequence[Selector],
+    pairs: Pairs,
+    *,
+    is_single: bool,
+    has_aux: bool,
+    name: str,
+    mode: str = "jacfwd",
+) -> Function:
+    """The function of the Jacobian: in the structure of the result, and within that in the structure of the arguments.
+
+    `mode` is "jacfwd", "jacrev", or "jacobian": the one with fewer sweeps for the sizes of the actual arguments.
+    """
     result, aux = split_aux(primal, has_aux)
     head = operand_of(result, primal.store)
     selected = [selected_of(primal, a) for a in argnums]
@@ -67,9 +76,15 @@ def jacobian(primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_si
                 primal.source.origin(primal.source.node),
                 instead="return one array on every path, np.array(...) of the list.",
             )
-    columns = _Columns(pairs, primal.stmts, outputs)
-    for leaf in leaves:
-        columns.by(leaf)
+    columns: _Columns | Rows
+    if mode == "jacrev" or (mode == "jacobian" and _is_wide(leaves, outputs)):
+        columns = Rows(primal, pairs, primal.stmts, leaves)
+        for out in outputs:
+            columns.of(out)
+    else:
+        columns = _Columns(pairs, primal.stmts, outputs)
+        for leaf in leaves:
+            columns.by(leaf)
     b = columns.builder
 
     def of_output(out: Operand) -> Operand:
@@ -94,6 +109,16 @@ def jacobian(primal: Primal, argnums: Sequence[Selector], pairs: Pairs, *, is_si
     return Function(name, primal.params, Block(stmts, whole), primal.docstring)
 
 
+def _is_wide(leaves: Sequence[Var], outputs: Sequence[Var]) -> bool:
+    """Whether the results have fewer numbers than the arguments, as far as that is known."""
+    sizes = [[total_of(v.kind) for v in variables] for variables in (leaves, outputs)]
+    known = [[n if isinstance(n, int) else n.hint for n in row] for row in sizes]
+    if any(n is None for row in known for n in row):
+        return None not in known[1] and sum(n for n in known[1] if n is not None) <= 1
+    arguments, results = (sum(n for n in row if n is not None) for row in known)
+    return results < arguments
+
+
 @dataclass(eq=False)
 class _Columns:
     """The statements of the values, which grow by what the tangents along each argument read; the loops of the tangents."""
@@ -111,11 +136,11 @@ class _Columns:
             return known
         if isinstance(leaf.kind, ListOf):
             raise KindError("a result does not depend on a list that is differentiated by", instead="pass an array.")
-        shape = (*_lengths(out, self.builder), *_lengths(leaf, self.builder))
+        shape = (*lengths_of(out, self.builder), *lengths_of(leaf, self.builder))
         if not shape:
             return Const(0.0)
-        kind = Array(_dtype(kind_of(out)), (*(dims_of(kind_of(out)) or ()), *(dims_of(leaf.kind) or ())))
-        return _zeros(self.builder, shape, kind)
+        kind = Array(dtype_of(kind_of(out)), (*(dims_of(kind_of(out)) or ()), *(dims_of(leaf.kind) or ())))
+        return zeros_of(self.builder, shape, kind)
 
     def by(self, leaf: Var) -> None:
         """Add the derivatives by one array or number of the arguments."""
@@ -144,12 +169,12 @@ class _Columns:
         """The loop over the numbers of an array, or over the items of a list: a column of each Jacobian a trip."""
         b = self.builder
         is_list = isinstance(leaf.kind, ListOf)
-        count = b.apply(ops.LEN, (leaf,)) if is_list else _size(leaf, b)
+        count = b.apply(ops.LEN, (leaf,)) if is_list else size_of(leaf, b)
         inits = [_start(out, leaf, count, b) for out in dots]
         params = [Var("jacobian", v.kind) for v in inits]
         results = [Var("jacobian", v.kind) for v in inits]
         inner, i = b.inside(), Var("i", Number("int"))
-        _basis(leaf, dot, i, count, inner)
+        basis(leaf, dot, i, count, inner)
         for stmt in body:
             inner.add(stmt)
         ends = []
@@ -162,7 +187,9 @@ class _Columns:
         trips = Source(i, Range(Const(0), count))
         b.add(Loop((trips,), tuple(params), tuple(inits), Block(tuple(inner.stmts), Next(tuple(ends))), tuple(results)))
         for out, result in zip(dots, results):
-            self.found[out, leaf] = result if is_list else _shaped(result, out, leaf, b)
+            self.found[out, leaf] = (
+                result if is_list else shaped(result, out, leaf, b, is_done=len(dims_of(leaf.kind) or ()) == 1)
+            )
 
 
 def _tangent(forwarder: Forwarder, out: Var, b: Builder) -> Operand:
@@ -170,80 +197,9 @@ def _tangent(forwarder: Forwarder, out: Var, b: Builder) -> Operand:
     return full(tangent, out).atom if isinstance(tangent, Staged) else zero(out, b).atom
 
 
-def _basis(leaf: Var, dot: Var, i: Var, count: Atom, b: Builder) -> None:
-    """The i-th direction, of the shape of the argument."""
-    kind = leaf.kind
-    if isinstance(kind, ListOf):
-        if not isinstance(kind.item, Number):
-            raise KindError("jacfwd by a list of arrays is not accepted", instead="pass one array.")
-        zeros = b.apply(ops.MUL, (ListDisplay((Const(0.0),)), count), kind=dot.kind, hint=dot.hint)
-    elif isinstance(kind, Array) and len(kind.dims or ()) == 1:
-        zeros = b.apply(ops.call_op(np.zeros_like, "np.zeros_like"), (leaf,), kind=kind, hint=dot.hint)
-    else:
-        zeros = _zeros(b, (count,), Array(_dtype(kind), (_total(kind),)))
-        zeros.hint = "basis"
-    unit = b.apply(ops.INDEX_SET, (zeros, i, Const(1.0)), kind=zeros.kind, hint=zeros.hint)
-    if unit.kind == dot.kind:
-        b.add(_copy(dot, unit))
-        return
-    shape = b.apply(ops.SHAPE, (leaf,))
-    flat = b.apply(ops.call_op(np.reshape, "np.reshape"), (unit, shape), kind=dot.kind, hint=dot.hint)
-    b.add(_copy(dot, flat))
-
-
-def _copy(target: Var, value: Var) -> Stmt:
-    return Apply((target,), ops.COPY, (value,))
-
-
 def _start(out: Var, leaf: Var, count: Atom, b: Builder) -> Var:
     if isinstance(leaf.kind, ListOf):
         kind = ListOf(dot_kind(out.kind), leaf.kind.length)
         return b.apply(ops.DISPLAY, (ListDisplay(()),), kind=kind, hint="jacobian")
-    kind_ = Array(_dtype(out.kind), (*(dims_of(out.kind) or ()), _total(leaf.kind)))
-    return _zeros(b, (*_lengths(out, b), count), kind_)
-
-
-def _shaped(result: Var, out: Var, leaf: Var, b: Builder) -> Operand:
-    dims = dims_of(leaf.kind) or ()
-    if len(dims) == 1:
-        return result
-    shape = (*_lengths(out, b), *_lengths(leaf, b))
-    kind = Array(_dtype(out.kind), (*(dims_of(out.kind) or ()), *dims))
-    return b.apply(ops.call_op(np.reshape, "np.reshape"), (result, shape), kind=kind, hint="jacobian")
-
-
-def _zeros(b: Builder, shape: tuple[Operand, ...], kind: Array) -> Var:
-    """Zeros that no other value is."""
-    operand = shape[0] if len(shape) == 1 else shape
-    dtype = Ref(getattr(np, kind.dtype), f"np.{kind.dtype}")
-    result = Var("jacobian", kind)
-    named = (("dtype", dtype),) if kind.dtype != "float64" else ()
-    zeros: Any = np.zeros
-    b.add(Apply((result,), ops.call_op(zeros, "np.zeros"), (operand,), named))
-    return result
-
-
-def _lengths(value: Operand, b: Builder) -> tuple[Operand, ...]:
-    if not isinstance(value, Var):
-        return ()
-    return tuple(b.length(value, axis) for axis in range(len(dims_of(value.kind) or ())))
-
-
-def _size(leaf: Var, b: Builder) -> Atom:
-    dims = dims_of(leaf.kind) or ()
-    if len(dims) == 1:
-        length = b.length(leaf, 0)
-        assert isinstance(length, (Var, Const))
-        return length
-    return b.apply(ops.SIZE, (leaf,))
-
-
-def _total(kind: Kind) -> Length:
-    total: Length = 1
-    for n in dims_of(kind) or ():
-        total = combine("*", total, n)
-    return total
-
-
-def _dtype(kind: Kind) -> str:
-    return kind.dtype if isinstance(kind, Array) else "float64"
+    kind_ = Array(dtype_of(out.kind), (*(dims_of(out.kind) or ()), total_of(leaf.kind)))
+    return zeros_of(b, (*lengths_of(out, b), count), kind_)
