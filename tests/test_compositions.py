@@ -91,10 +91,6 @@ def test_nested_results_and_arguments():
     forward, reverse = jacfwd(f)(p), jacrev(f)(p)
     assert same(forward, reverse, rtol=1e-12)
     assert reverse["m"][0]["a"].shape == (3, 3, 3) and reverse["m"][1]["c"] == 4.0 and not reverse["m"][1]["a"].any()
-        "a": pytest.approx(0 * X),
-        "b": pytest.approx(0 * X),
-        "c": 4.0,
-    }
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 2), (0,)])

@@ -84,15 +84,17 @@ def power(x1: Any, x2: Any, *, y: Any) -> Any:
 
 
 def constant_power(x: Any, n: float, *, y: Any) -> Any:
-    """The partial of `x ** n`."""
+    """The partial of `x ** n`; where that is infinite at 0, a Python number has it as NumPy does, and does not raise."""
     if n == 0 or n == 1:
         return int(n)
     if n == 2:
         return n * x
     if n == 0.5:
-        return 0.5 / y
+        return 0.5 * np.reciprocal(y) if is_number(x) else 0.5 / y
     if n == -1:
         return -(y * y)
+    if 0 < n < 1 and is_number(x):
+        return n * np.power(x, n - 1)
     return n * x ** (n - 1)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.rules.arithmetic import sign_of
-from srcdiff.rules.asking import is_static_number, like
+from srcdiff.rules.asking import is_number, is_static_number, like
 from srcdiff.rules.registry import case, decomposed, elementwise, nondifferentiable
 
 _real = [case((2, 3)), case(())]
@@ -134,7 +134,8 @@ def arctan(x: Any) -> Any:
 
 @elementwise(np.arctan2, at=_positive_pair)
 def arctan2(x1: Any, x2: Any) -> Any:
-    squared = x1 * x1 + x2 * x2
+    # Of Python numbers NumPy gives nan at the origin, and does not raise.
+    squared = np.square(x1) + np.square(x2) if is_number(x1) and is_number(x2) else x1 * x1 + x2 * x2
     return x2 / squared, -x1 / squared
 
 
