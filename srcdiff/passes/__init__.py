@@ -15,11 +15,14 @@ from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
 from srcdiff.passes.stores import merge_stores
 from srcdiff.passes.structured import multiply_by_structure
+from srcdiff.passes.thin_records import thin_records
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
     drop_needless_tests,  # that a name is bound, where something else reads it
     drop_dead_code,  # and what is left is read, so that counts of reads are true
+    thin_records,  # of what a trip keeps only what is read
+    drop_dead_code,
     hoist,  # invariants before their loops
     multiply_by_inverses,  # an inverse that is there anyway, instead of solving again
     multiply_by_structure,  # diagonals and outer products, without making them
