@@ -14,6 +14,7 @@ import numpy as np
 
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import Apply, Const, Free, ListDisplay, Operand, Ref, SliceOf, Var
+from srcdiff.rules.without_axes import gives_array
 
 
 class Sharing(Enum):
@@ -99,6 +100,8 @@ def _sharing_of_call(stmt: Apply) -> Sharing:
     fn = stmt.op.fn
     if isinstance(fn, np.ufunc) and not stmt.kwargs:
         return Sharing.NONE if _are_scalars(stmt.targets) else Sharing.FRESH
+    if _are_scalars(stmt.targets) and _gives_scalars(stmt):
+        return Sharing.NONE
     if any(name in ("out", "copy", "overwrite_a", "overwrite_b") for name, _ in stmt.kwargs):
         return Sharing.UNKNOWN
     name, module = getattr(fn, "__name__", ""), str(getattr(fn, "__module__", None) or "")
@@ -184,6 +187,12 @@ def _is_place(part: Operand) -> bool:
 def _are_scalars(targets: tuple[Var, ...]) -> bool:
     """Numbers: NumPy's arithmetic never gives an array without axes."""
     return all(isinstance(t.kind, Number) or (isinstance(t.kind, Array) and t.kind.dims == ()) for t in targets)
+
+
+def _gives_scalars(stmt: Apply) -> bool:
+    """Whether a function of NumPy's certainly gives scalars, and no arrays without axes."""
+    module = str(getattr(stmt.op.fn, "__module__", None) or "").split(".")[0]
+    return module == "numpy" and not any(gives_array(stmt, i, lambda _: True) is not False for i in range(len(stmt.targets)))
 
 
 def _is_array(kind: Kind | None) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from srcdiff.analysis.memory import Sharing, is_immutable, keeps_arguments, sharing_of
 from srcdiff.errors import InternalError
-from srcdiff.ir.kinds import Array, Kind, ListOf, Opaque, TupleOf, is_scalar
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, is_scalar
 from srcdiff.ir.nodes import (
     Apply,
     Block,
@@ -112,6 +112,10 @@ class Ownership:
     def bind(self, var: Var, memory: Memory) -> None:
         self.memory[var] = _fit(memory, var.kind)
 
+    def bind_joined(self, var: Var, memory: Memory) -> None:
+        """What is one value or another may be an array without axes, also where it is known as a number: an adjoint is."""
+        self.memory[var] = memory if isinstance(var.kind, Number) else _fit(memory, var.kind)
+
     def site(self, var: Var) -> frozenset[int]:
         site = self.sites.get(var)
         if site is None:
@@ -178,7 +182,7 @@ class Ownership:
                 self.block(then)
                 self.block(orelse)
                 for result, *values in zip(results, operands_of(then.end), operands_of(orelse.end), strict=True):
-                    self.bind(result, self.joined(values))
+                    self.bind_joined(result, self.joined(values))
             case Loop():
                 self.loop(stmt)
             case _:
@@ -190,7 +194,7 @@ class Ownership:
         exits = [end.values for end in leaves if isinstance(end, Exit)]
         apart = {i for i, init in enumerate(loop.inits) if init in self.handed and isinstance(loop.params[i].kind, Array)}
         for i, (param, init) in enumerate(zip(loop.params, loop.inits)):
-            self.bind(param, self.of(init) if i in apart else self.of(init) | self.memory.get(param, _NOTHING))
+            self.bind_joined(param, self.of(init) if i in apart else self.of(init) | self.memory.get(param, _NOTHING))
         self.loops.append(loop)
         while True:
             for source in loop.sources:
@@ -204,12 +208,12 @@ class Ownership:
             for i, param in enumerate(loop.params):
                 if i not in apart:
                     after = self.aged(self.joined(values[i] for values in nexts), loop)
-                    self.bind(param, self.limited(self.memory[param] | after))
+                    self.bind_joined(param, self.limited(self.memory[param] | after))
             if apart == was_apart and before == [self.memory[param] for param in loop.params]:
                 break
         self.loops.pop()
         for i, result in enumerate(loop.results):
-            self.bind(result, self.joined([loop.params[i], *(values[i] for values in exits)]))
+            self.bind_joined(result, self.joined([loop.params[i], *(values[i] for values in exits)]))
 
     def mixed(self, loop: Loop, nexts: list[tuple[Operand, ...]], apart: set[int]) -> set[int]:
         """Of the carried arrays that are apart at the head of a trip those that may not be at its end."""
@@ -272,6 +276,7 @@ class Ownership:
                 case Sharing.VIEW:
                     memory = self.joined(args)
                     memory = Memory(memory.reached, memory.reached) if isinstance(target.kind, (ListOf, TupleOf)) else memory
+                    memory = memory if memory.reached else self.fresh(target)  # an array made of a number
                 case Sharing.FROZEN:
                     memory = self.joined(args) | _FOREIGN
                 case Sharing.HOLDS:

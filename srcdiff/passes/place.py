@@ -21,7 +21,7 @@ from srcdiff.analysis.liveness import Backward
 from srcdiff.analysis.ownership import Ownership
 from srcdiff.errors import InternalError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, is_scalar
 from srcdiff.ir.nodes import (
     Apply,
     Block,
@@ -232,7 +232,7 @@ class _Decisions(Backward):
                 self.shown |= self.in_the_way(copy.args[0])
         elif augmentable(stmt):
             for order in augmented(stmt):
-                if self.may_overwrite(order.args[0]):
+                if self.may_overwrite(order.args[0]) and not self.may_lack_axes(order.args[0]):
                     self.augmented[stmt] = order
                     break
 
@@ -241,6 +241,10 @@ class _Decisions(Backward):
         if not isinstance(operand, Var) or operand in self.live or not self.ownership.owns(operand):
             return False
         return not any(self.users.get(site) for site in self.ownership.memory[operand].own)
+
+    def may_lack_axes(self, operand: Operand) -> bool:
+        """Whether a scalar may be an array without axes: the sum would take its memory, of which scalars have none."""
+        return isinstance(operand, Var) and is_scalar(operand.kind) and self.ownership.has_memory(operand)
 
     def holds_alone(self, operand: Operand) -> bool:
         """Whether the lists in a list are the function's own, and no live value shares them."""

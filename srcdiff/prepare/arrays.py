@@ -41,6 +41,7 @@ from srcdiff.prepare.values import (
 from srcdiff.prepare.values import Iterable as Stepped
 from srcdiff.rules.builder import is_view
 from srcdiff.rules.inference import is_basic_index, kind_of
+from srcdiff.rules.without_axes import gives_array
 from srcdiff.runtime import are_apart
 
 if TYPE_CHECKING:
@@ -59,9 +60,6 @@ _SURE_VIEWS = frozenset(
     ]
 )  # fmt: skip
 _READ_ONLY = frozenset([np.broadcast_to, np.diagonal, np.diag, np.lib.stride_tricks.sliding_window_view, np.broadcast_arrays])
-_CREATING: frozenset[Any] = frozenset(
-    [np.zeros, np.ones, np.empty, np.full, np.array, np.zeros_like, np.ones_like, np.empty_like, np.full_like]
-)
 _CONTIGUOUS: frozenset[Any] = frozenset(
     [np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.linspace, np.eye, np.identity]
 )
@@ -76,16 +74,27 @@ def is_array(low: Lowering, value: Value) -> bool:
 
 
 def has_no_axes(low: Lowering, value: Value) -> bool:
-    """Whether a scalar may be an array without axes, which can be written to: `x[..., 0]`, `np.zeros(())`."""
+    """Whether a scalar is, or may be, an array without axes, which can be written to: `x[..., 0]`, `np.zeros(())`."""
+    return without_axes(low, value) is not False
+
+
+def without_axes(low: Lowering, value: Value) -> bool | None:
+    """Whether a scalar is an array without axes; None where only the run knows."""
+    if isinstance(value, Var):
+        value = handle_of(low, value)
     if value in low.without_axes:
-        return True
-    stmt = low.builder.made.get(value) if isinstance(value, Var) and value.kind != Number("float") else None
-    if stmt is None or not is_scalar(stmt.targets[0].kind):
+        return low.without_axes[value]
+    if not isinstance(value, Var) or not isinstance(value.kind, Array) or value.kind.dims != ():
         return False
-    if stmt.op is ops.ITEM:
-        parts = stmt.args[1] if isinstance(stmt.args[1], tuple) else (stmt.args[1],)
-        return any(_is_ellipsis(p) for p in parts)
-    return stmt.op is ops.TRANSPOSE or (stmt.op.style == "call" and (stmt.op.fn in _CREATING or is_view(stmt)))
+    stmt = low.builder.made.get(value)
+    if stmt is None:
+        return False
+    return bool(gives_array(stmt, stmt.targets.index(value), lambda operand: has_no_axes(low, operand)))
+
+
+def join_axes(a: bool | None, b: bool | None) -> bool | None:
+    """Whether what is one value or another is an array without axes."""
+    return a if a is b else None
 
 
 def handle_of(low: Lowering, var: Var) -> Var:
@@ -99,7 +108,7 @@ def view_of(low: Lowering, handle: Var) -> Apply | None:
     if stmt is None or not is_array(low, handle):
         return None
     base = stmt.args[0] if stmt.args else None
-    if not isinstance(base, Var) or not isinstance(base.kind, Array):
+    if not isinstance(base, Var) or not isinstance(base.kind, Array) or not is_array(low, base):
         return None
     if stmt.op is ops.TRANSPOSE or (stmt.op is ops.ITEM and is_basic_index(stmt.args[1])):
         return stmt
@@ -236,6 +245,8 @@ def arrays_beside(low: Lowering, ref: Reference, but: Set[tuple[Reference, str]]
 def held_by_list(low: Lowering, ref: ListRef, value: Value) -> None:
     """Arrays are put into a list whose length the run decides: the list shows them from now on."""
     for array in arrays_in(low, value):
+        if is_scalar(array.kind):
+            low.without_axes[ref] = None
         root = root_of(low, array)
         if ref in low.ties.get(root, ()) or view_of(low, handle_of(low, array)) is not None:
             low.mixed.add(ref)
@@ -255,6 +266,8 @@ def list_of_the_same(low: Lowering, ref: ListRef, state: Var) -> None:
     for other, held in list(low.store.items()):
         if isinstance(other, ListRef) and other != ref and isinstance(held, Var) and held in sources:
             low.mixed.add(ref)
+            if other in low.without_axes:
+                low.without_axes[ref] = None
             if isinstance(state.kind.item, ListOf):
                 low.mixed.add(other)
             for tied in list(low.ties.get(other, ())):
@@ -266,6 +279,8 @@ def list_of_the_same(low: Lowering, ref: ListRef, state: Var) -> None:
 
 def item_of_list(low: Lowering, ref: ListRef, value: Value, index: Operand | None = None) -> None:
     """An item of a list whose length the run decides may be any of the arrays that it holds."""
+    if ref in low.without_axes and isinstance(value, Var) and is_scalar(value.kind):
+        low.without_axes[value] = None
     for array in arrays_in(low, value):
         if view_of(low, array) is None:
             for other in list(low.ties.get(ref, ())):
@@ -330,8 +345,6 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     low.versions[version] = root
     low.store[root] = version
     low.changed.add(root)
-    if root in low.without_axes:
-        low.without_axes.add(version)
     for attempt in low.rows.get(root, ()):
         attempt.indexed = True
     origin = low.origin()

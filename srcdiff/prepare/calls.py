@@ -19,7 +19,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, NoRule, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array
+from srcdiff.ir.kinds import Array, Number, is_scalar
 from srcdiff.ir.nodes import Const, Ref
 from srcdiff.prepare import (
     arrays,
@@ -375,7 +375,9 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
                 NoRule, f"no derivative rule for `{rule.name}` called so: {error}", node, why=f"The rule takes: {accepted}."
             ) from None
     if rule.fn is np.transpose and len(args) == 1 and not kwargs and is_atom(args[0]):
-        return low.builder.apply(ops.TRANSPOSE, (args[0],))
+        if not is_scalar(kind_of(args[0])):
+            return low.builder.apply(ops.TRANSPOSE, (args[0],))
+        return call_numpy(low, np.array, args, {}, node) if isinstance(kind_of(args[0]), Number) else args[0]
     op = ops.call_op(rule.fn, rule.name)
     args, kwargs = _as_arrays(low, rule, args, kwargs, node)
     operands = tuple(_operand(low, a, node) for a in args)

@@ -21,7 +21,7 @@ import numpy as np
 
 from srcdiff.errors import KindError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown
+from srcdiff.ir.kinds import Array, Dim, Kind, ListOf, Number, Opaque, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, Free, Op, Ref, SliceOf, Var
 from srcdiff.prepare.values import Instance, Partial, Record, Value
 from srcdiff.rules.builder import Builder
@@ -303,8 +303,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             value = leaves.get(id(s), atom)
             if isinstance(s.kind, Array) and isinstance(value, Var):
                 low.paths[value] = s.path
-            if s.cls is np.ndarray:
-                low.without_axes.add(value)
+            if s.cls is np.ndarray and is_scalar(s.kind):
+                low.without_axes[value] = True
             return value
         case Known(value, _):
             if isinstance(value, slice):

@@ -558,6 +558,8 @@ def attribute(low: Lowering, owner: Value, name: str, node: ast.AST) -> Value:
             return owner if name == "real" else calls.call_numpy(low, np.zeros_like, (owner,), {}, node)
         if name in ("real", "imag"):
             return calls.call_numpy(low, np.real if name == "real" else np.imag, (owner,), {}, node)
+        if name == "T" and isinstance(kind, Array) and kind.dims == ():
+            return owner
         if name in _ARRAY_ATTRIBUTES:
             return low.builder.apply(_ARRAY_ATTRIBUTES[name], (owner,))
         sample = kind.type if isinstance(kind, Number) else "array"
@@ -633,7 +635,13 @@ def subscript(low: Lowering, owner: Value, index: Value, node: ast.AST) -> Value
         raise low.refuse(KindError, f"a value of kind `{kind.type}` is indexed", node)
     if isinstance(kind, Number):
         raise low.refuse(KindError, "a number is indexed", node)
-    return opened(low, low.builder.item(owner, _index_operand(low, index)))
+    place = _index_operand(low, index)
+    parts = place if isinstance(place, tuple) else (place,)
+    if isinstance(kind, Array) and kind.dims == () and all(isinstance(p, Const) and p.value is Ellipsis for p in parts):
+        if not parts:
+            return low.builder.apply(ops.COPY, (owner,))  # a scalar
+        return calls.call_numpy(low, np.array, (owner,), {}, node) if arrays.without_axes(low, owner) is False else owner
+    return opened(low, low.builder.item(owner, place))
 
 
 def _class_item(low: Lowering, owner: Ref, index: Value, node: ast.AST) -> Value:

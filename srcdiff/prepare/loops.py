@@ -17,7 +17,20 @@ from typing import Any
 
 from srcdiff.errors import KindError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import INT, Array, Kind, Length, ListOf, Number, combine, is_of_values, join, one_of_several, opaque
+from srcdiff.ir.kinds import (
+    INT,
+    Array,
+    Kind,
+    Length,
+    ListOf,
+    Number,
+    combine,
+    is_of_values,
+    is_scalar,
+    join,
+    one_of_several,
+    opaque,
+)
 from srcdiff.ir.nodes import (
     UNBOUND,
     Apply,
@@ -475,6 +488,7 @@ class Attempt:
         poisoned: dict[Any, str],
     ):
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
+        self.natures: dict[tuple[Any, int], bool | None] = {}  # of scalars: whether they are arrays after a trip
         self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
         self.indexed = False  # arrays are walked by an index, since the body writes to one of them
         self.tied: set[tuple[Any, Any]] = set()  # carried arrays, by slot and part, that may be one with another or an outer one
@@ -709,10 +723,8 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, el
     if key in attempt.grown and isinstance(value, ListRef):
         skeleton, leaves = _LIST_OF_RUN, [_as_run_list(low, value, attempt.grown[key])]
     slot.skeleton = skeleton
-    slot.params = [_param(slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
+    slot.params = [_param(low, slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
     for init, param in zip(leaves, slot.params):
-        if arrays.has_no_axes(low, init):
-            low.without_axes.add(param)
         if arrays.is_array(low, init) and isinstance(param, Var):
             for other in _also_shows(low, init, elsewhere):
                 arrays.tie(low, param, other)
@@ -792,7 +804,7 @@ def _also_shows(low: Lowering, init: Any, elsewhere: set[Var]) -> set[Any]:
     return {other for other in (root, *low.ties.get(root, ())) if not isinstance(other, Var) or other in elsewhere}
 
 
-def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
+def _param(low: Lowering, slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> Any:
     kind = attempt.kinds.get((slot.key, i))
     if kind is not None and kind_of(init) != kind:
         kind = one_of_several(kind)
@@ -800,7 +812,12 @@ def _param(slot: Slot, i: int, init: Any, attempt: Attempt, is_users: bool) -> A
         if isinstance(init, Const) and (init.value is UNBOUND or init.value is None and attempt.may_unroll):
             return init
         kind = _carried_kind(kind_of(init))
-    return Var(slot.hint, kind, is_users)
+    param = Var(slot.hint, kind, is_users)
+    if is_scalar(kind):
+        natures = [attempt.natures[slot.key, i]] if (slot.key, i) in attempt.natures else []
+        natures += [arrays.without_axes(low, init)] if _is_bound(init) else []
+        low.without_axes[param] = arrays.join_axes(natures[0], natures[-1]) if natures else False
+    return param
 
 
 def _carried_kind(kind: Kind) -> Kind:
@@ -841,7 +858,7 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
     pairs = state if isinstance(ref, ListRef) else tuple(v for _, v in state)
     skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
     slot.skeleton, slot.inits = skeleton, [low.current(init) if isinstance(init, Var) else init for init in leaves]
-    slot.params = [_param(slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
+    slot.params = [_param(low, slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
     values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object)
     low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))
     return slot
@@ -1108,6 +1125,12 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
         if joined is None:
             attempt.poisoned[slot.key] = f"`{slot.hint}` has a value of another kind in each trip of the loop"
             return False
+        if is_scalar(joined):
+            nature = arrays.without_axes(low, x)
+            if (slot.key, i) in attempt.natures:
+                nature = arrays.join_axes(attempt.natures[slot.key, i], nature)
+            stable &= arrays.join_axes(low.without_axes.get(param), nature) is low.without_axes.get(param)
+            attempt.natures[slot.key, i] = nature
         if joined != param.kind or _lengths(joined) != _lengths(param.kind):
             attempt.kinds[(slot.key, i)] = joined
             stable = False
@@ -1235,6 +1258,9 @@ def _carried(low: Lowering, slot: Slot, ends: list[Any], attempt: Attempt, *, is
         if not isinstance(param, Var):
             param = Var(slot.hint, kind, is_users)
         result = Var(slot.hint, kind, param.is_users)
+        natures = [arrays.without_axes(low, c) for c in candidates if _is_bound(c)] if is_scalar(kind) else []
+        if natures:
+            low.without_axes[result] = functools.reduce(arrays.join_axes, natures)
         init = slot.inits[i] if slot.inits else Const(UNBOUND)
         if not _is_bound(init):
             low.unsure.add(result)

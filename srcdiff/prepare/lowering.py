@@ -16,7 +16,7 @@ from typing import Any
 
 from srcdiff.errors import KindError, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, join
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, is_scalar, join
 from srcdiff.ir.nodes import (
     UNBOUND,
     Block,
@@ -110,7 +110,7 @@ class Lowering:
     arguments: list[Any] = field(default_factory=list)  # (path, object, reference) of each object that outlives the call
     changed: set[Var] = field(default_factory=set)  # arrays that are written to
     written: set[Any] = field(default_factory=set)  # objects of which an attribute is set
-    without_axes: set[Any] = field(default_factory=set)  # arguments that are arrays without axes, which can be written to
+    without_axes: dict[Any, bool | None] = field(default_factory=dict)  # scalars (and lists of them) that are arrays; or may be
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
     ties: dict[Any, set[Any]] = field(default_factory=dict)  # handles (and lists) that may share memory, both ways
@@ -345,7 +345,7 @@ class Joiner:
         key = (a, b)
         if key in self.seen:
             return self.seen[key]
-        handles = [x for x in (a, b) if arrays.is_array(self.low, x)]
+        handles, before = [x for x in (a, b) if arrays.is_array(self.low, x)], (a, b)
         a, b = self.current(self.then, a), self.current(self.orelse, b)
         if isinstance(a, Poison) or isinstance(b, Poison):
             return a if isinstance(a, Poison) else b
@@ -356,8 +356,9 @@ class Joiner:
         result = Var(hint, kind, is_users)
         if any(is_free) or any(isinstance(x, Var) and x in self.low.unsure for x in (a, b)):
             self.low.unsure.add(result)
-        if a in self.low.without_axes or b in self.low.without_axes:
-            self.low.without_axes.add(result)
+        if is_scalar(kind):
+            natures = [arrays.without_axes(self.low, x) for x, free in zip(before, is_free) if not free]
+            self.low.without_axes[result] = arrays.join_axes(natures[0], natures[-1])
         arrays.tie_like(self.low, result, handles)
         self.results.append(result)
         self.yields[0].append(a)

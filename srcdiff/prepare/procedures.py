@@ -109,7 +109,7 @@ def active_arguments(low: Lowering, callee: Callee, bound: dict[str, Value], nod
         if known.inlined > MOST_UNROLLED:
             raise known.unrolled[callee.node]
         return None
-    arguments = arguments_of((*bound.values(), *Around(low, callee).refs), low.store)
+    arguments = _arguments(low, (*bound.values(), *Around(low, callee).refs))
     earlier = [frame.arguments for frame in active if frame.arguments is not None]
     if any(other.key == arguments.key for other in earlier):
         raise Recursion(callee.node, {}, too_deep(low, callee.name, node))
@@ -167,8 +167,8 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
     is_long = callee.node not in known.recursive
     if is_long and any(other.is_open and other.fn is callee.node for _, other in known.made):
         raise Recursion(callee.node, {}, too_deep(low, callee.name, node))
-    _open_lists(low, known.recursive.get(callee.node, {}), arguments_of(values, low.store))
-    handles = arguments_of(values, low.store)
+    _open_lists(low, known.recursive.get(callee.node, {}), _arguments(low, values))
+    handles = _arguments(low, values)
     given = replace(handles, leaves=tuple(low.atom(a) for a in handles.leaves))
     key = (callee.node, around.key, tuple(_attributes_set(low, (*bound.values(), *around.values))), given.key)
     made = None
@@ -202,6 +202,10 @@ def call(low: Lowering, callee: Callee, bound: dict[str, Value], node: ast.AST) 
             known.forget_since(mark)
             raise
     return _called(low, made, given, handles.leaves, tuple(around.arrays), node)
+
+
+def _arguments(low: Lowering, values: tuple[Value, ...]) -> Arguments:
+    return arguments_of(values, low.store, lambda part: arrays.without_axes(low, part))
 
 
 def _open_lists(low: Lowering, lists: dict[int, Kind], given: Arguments) -> None:
@@ -244,6 +248,8 @@ def _called(
         else:
             targets.append(Var(made.procedure.of, outward(slot.kind, known)))
             atoms.append(targets[-1])
+            if slot.nature is not False:
+                low.without_axes[targets[-1]] = slot.nature
     stmt = Apply(tuple(targets), made.op, args, (), low.builder.origin)
     low.builder.add(stmt)
     if low.builder.watch is not None:
@@ -258,6 +264,8 @@ def _called(
         if is_atom(low.store[ref]):
             for array in seen:
                 arrays.tie(low, ref, arrays.root_of(low, array))
+            if low.store[ref] in low.without_axes:
+                low.without_axes[ref] = None
     if result.may_be_given:
         for new, old in itertools.product(refs_of(value, low.store), given.refs):
             if type(new) is type(old):
@@ -375,6 +383,7 @@ class Outcome:
     may_be_given: bool
     leaves: tuple[Atom, ...]
     shared: tuple[bool, ...]
+    natures: tuple[bool | None, ...]
 
 
 def _lowered(
@@ -393,6 +402,8 @@ def _lowered(
     values = rebuild(made.given.skeleton, atoms, *makers)
     for ref, passed in zip(refs, given.refs):
         low.take_after(ref, (passed,))
+        if passed in low.without_axes:
+            low.without_axes[ref] = None
     frame.vars = dict(zip(bound, values))
     refs = _as_around(low, refs, values[len(bound) :], Around(low, callee).refs)
     cells.open_cells(low, frame, callee.node)
@@ -426,11 +437,17 @@ def _lowered(
     if any(arrays.is_outside(low, a) for a in leaves):
         low.procedures.outside.add(made.procedure)
     versions = tuple(atoms[i] for i in written)
+    lists = {
+        low.store[ref]
+        for ref in refs_of((value, tuple(states)), low.store)
+        if ref in low.without_axes and is_atom(low.store[ref])
+    }
+    natures = tuple(None if a in lists else arrays.without_axes(low, a) for a in (*leaves, *versions))
     whole = arrays.settled(low, (value, tuple(states), versions))
     skeleton, leaves = flatten(whole, low.store, follow)
     made.stmts = tuple(builder.stmts)
     shared += (False,) * len(versions)
-    return Outcome(_placed(low, callee, skeleton, places, node), changed, written, may_be_given, tuple(leaves), shared)
+    return Outcome(_placed(low, callee, skeleton, places, node), changed, written, may_be_given, tuple(leaves), shared, natures)
 
 
 def _copied(low: Lowering, ref: Any) -> Any:
@@ -475,8 +492,8 @@ def _parameters(low: Lowering, made: Specialisation, bound: dict[str, Value], gi
             atoms.append(slot.const)
             continue
         var = Var(users or getattr(leaf, "hint", "") or "item", slot.kind, users is not None)
-        if leaf in low.without_axes:
-            low.without_axes.add(var)
+        if (nature := arrays.without_axes(low, leaf)) is not False:
+            low.without_axes[var] = nature
         atoms.append(var)
     return atoms
 
@@ -549,8 +566,13 @@ def _accepts(low: Lowering, made: Specialisation, outcome: Outcome, node: ast.AS
     """Whether a lowering gave what its calls were assumed to give; otherwise the assumption is wider now."""
     own = {n: n for slot in made.slots for n in lengths_of(slot.kind)}
     slots = [
-        Slot(outward(kind_of(leaf), own), leaf if isinstance(leaf, Const) and not _is_number(leaf) else None, is_shared)
-        for leaf, is_shared in zip(outcome.leaves, outcome.shared)
+        Slot(
+            outward(kind_of(leaf), own),
+            leaf if isinstance(leaf, Const) and not _is_number(leaf) else None,
+            is_shared,
+            nature=nature,
+        )
+        for leaf, is_shared, nature in zip(outcome.leaves, outcome.shared, outcome.natures)
     ]
     before, now = made.result, (outcome.skeleton, outcome.changed, outcome.written, outcome.may_be_given)
     if before is not None and (before.skeleton, before.changed, before.written, before.may_be_given) == now:
@@ -572,7 +594,7 @@ def _joined(low: Lowering, made: Specialisation, a: Slot, b: Slot, node: ast.AST
     kind = join(a.kind, b.kind)
     if kind is None or a.const is not None or b.const is not None:
         raise low.refuse(KindError, f"what `{made.name}` returns has no single kind on all paths", node)
-    return Slot(kind, None, a.is_shared or b.is_shared)
+    return Slot(kind, None, a.is_shared or b.is_shared, nature=arrays.join_axes(a.nature, b.nature))
 
 
 # ---------------------------------------------------------------- what a function reads of those around it

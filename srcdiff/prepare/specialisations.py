@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,14 +77,15 @@ class ResultUnknown(Exception):
 class Slot:
     """What an atom among the arguments or the results is: a constant, or a value of a kind.
 
-    `is_shared` says of an array in a result that it may share memory with what the procedure is given. An exact slot takes
-    this kind alone, with the caller's lengths.
+    `is_shared` says of an array in a result that it may share memory with what the procedure is given, `nature` of a scalar
+    whether it is an array without axes (`arrays.without_axes`). An exact slot takes this kind alone, with the caller's lengths.
     """
 
     kind: Kind
     const: Const | None = None
     is_shared: bool = False
     is_exact: bool = False
+    nature: bool | None = False
 
 
 @dataclass(frozen=True)
@@ -164,17 +165,18 @@ class Procedures:
 class Arguments:
     """Arguments by their structure and atoms; `refs` are the lists, dicts and objects in them, parts before wholes.
 
-    `sizes` are the lengths of the lists, where these are known.
+    `sizes` are the lengths of the lists, where these are known; `natures` say which atoms are arrays without axes.
     """
 
     skeleton: Skeleton
     leaves: tuple[Atom, ...]
     refs: tuple[ListRef | DictRef | ObjectRef, ...]
     sizes: tuple[int | None, ...]
+    natures: tuple[bool | None, ...]
 
     @property
     def key(self) -> Any:
-        return self.skeleton, tuple(sort_of(leaf) for leaf in self.leaves)
+        return self.skeleton, self.natures, tuple(sort_of(leaf) for leaf in self.leaves)
 
     @property
     def loose_key(self) -> Any:
@@ -182,11 +184,12 @@ class Arguments:
         return _loosened(self.skeleton, iter(self.leaves))
 
 
-def arguments_of(values: Sequence[Any], store: Store) -> Arguments:
+def arguments_of(values: Sequence[Any], store: Store, nature: Callable[[Any], bool | None]) -> Arguments:
+    """Values as arguments; `nature` says which atoms and lists are, or hold, arrays without axes."""
     skeleton, leaves = flatten(tuple(values), store, lambda ref: True)
     refs = tuple(refs_of(tuple(values), store))
     sizes = tuple(len(store[r]) if isinstance(r, ListRef) and isinstance(store[r], tuple) else None for r in refs)
-    return Arguments(skeleton, tuple(leaves), refs, sizes)
+    return Arguments(skeleton, tuple(leaves), refs, sizes, tuple(map(nature, (*leaves, *refs))))
 
 
 def _loosened(skeleton: Skeleton, leaves: Iterator[Atom]) -> Any:

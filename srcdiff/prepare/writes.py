@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
+from srcdiff.errors import KindError, NoRule, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Number, Opaque, Unknown
+from srcdiff.ir.kinds import Array, Number, Opaque, Unknown, is_scalar
 from srcdiff.ir.nodes import Const, Ref, SliceOf, Var
 from srcdiff.prepare import arrays, calls, expressions
 from srcdiff.prepare.lowering import Lowering
@@ -72,6 +72,8 @@ def _negative(low: Lowering, value: Value, node: ast.AST) -> Any:
 def _check_array(low: Lowering, owner: Value, node: ast.AST) -> None:
     kind = kind_of(owner) if is_atom(owner) else None
     if isinstance(kind, (Array, Unknown)) and (isinstance(kind, Unknown) or arrays.is_array(low, owner)):
+        if isinstance(kind, Array) and is_scalar(kind) and arrays.without_axes(low, owner) is None:
+            raise refuse_either(low, owner, node)
         return
     if isinstance(owner, tuple) or isinstance(kind, (Number, Array)):
         what = "a tuple" if isinstance(owner, tuple) else "a number"
@@ -79,6 +81,17 @@ def _check_array(low: Lowering, owner: Value, node: ast.AST) -> None:
     if isinstance(kind, Opaque):
         raise low.refuse(KindError, f"a value of kind `{kind.type}` cannot be written to", node)
     raise low.refuse(SyntaxNotAccepted, "a write into this value is not accepted", node, instead="build the new value.")
+
+
+def refuse_either(low: Lowering, owner: Value, node: ast.AST) -> SrcdiffError:
+    """What is an array without axes on one path, and a number on another, is changed in place."""
+    return low.refuse(
+        SyntaxNotAccepted,
+        f"`{getattr(owner, 'hint', 'the value')}` may be an array without axes or a number, and is changed in place",
+        node,
+        why="Of an array every name and view changes, of a number none.",
+        instead="make it a number first: float(x); or write `x = x + …`.",
+    )
 
 
 def _as_array(low: Lowering, value: Value, node: ast.AST) -> Value:
@@ -151,7 +164,8 @@ def augmented(low: Lowering, owner: Value, operator: str, value: Value, node: as
     """`x += value` of an array. Of a view its place in the array is added to."""
     stmt = arrays.view_of(low, arrays.handle_of(low, owner)) if isinstance(owner, Var) else None
     if stmt is not None and stmt.op is ops.ITEM and operator in ("Add", "Sub"):
-        update_item(low, owner, SliceOf(Const(None), Const(None), Const(None)), operator, value, node)
+        whole = _EVERYTHING if is_scalar(kind_of(owner)) else SliceOf(Const(None), Const(None), Const(None))
+        update_item(low, owner, whole, operator, value, node)
         return
     update_whole(low, owner, operator, value, node)
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf
+from srcdiff.ir.kinds import Array, Kind, ListOf, Number, is_scalar
 from srcdiff.ir.nodes import Apply, Atom, Block, Const, End, Op, Operand, Origin, Stmt, Var
-from srcdiff.ir.walk import map_operand, map_operands
+from srcdiff.ir.walk import map_operand, map_operands, vars_of
 from srcdiff.rules.inference import infer, is_basic_index
 from srcdiff.rules.registry import rule_for
+from srcdiff.rules.without_axes import gives_array
 
 _VERSIONS = frozenset(
     [
@@ -138,10 +139,17 @@ class Builder:
     def _is_apart(self, found: tuple[Var, ...]) -> bool:
         """Whether two expressions of the user's give two arrays; notes that they count as one where it does not matter."""
         assert self.merged is not None
-        arrays = [v for v in found if isinstance(v.kind, Array) and v.kind.dims != () and not is_view(self.made[v])]
+        arrays = [v for v in found if isinstance(v.kind, Array) and self._makes(v) and not is_view(self.made[v])]
         if arrays and not self.keeps_apart:
             self.merged.update(arrays)
         return bool(arrays) and self.keeps_apart
+
+    def _makes(self, value: Var) -> bool:
+        """Whether a value is an array, and no scalar."""
+        if not is_scalar(value.kind):
+            return True
+        stmt = self.made[value]
+        return bool(gives_array(stmt, stmt.targets.index(value), lambda operand: True))
 
     def item(self, value: Operand, index: Operand, *, hint: str = "") -> Var:
         return self.apply(ops.ITEM, (value, index), hint=hint)
@@ -167,7 +175,8 @@ def is_view(stmt: Apply) -> bool:
         return is_basic_index(stmt.args[1])
     if op.style == "call":
         rule = rule_for(op.fn)
-        return rule is None or rule.is_view
+        # What is made of numbers shows nothing.
+        return rule is None or (rule.is_view and not all(isinstance(v.kind, Number) for v in vars_of(stmt.args)))
     return op.style not in ("binary", "unary") and op not in (ops.ARRAY_COPY, ops.ASTYPE)
 
 

@@ -268,6 +268,49 @@ def f(x, g):
     return np.sum(y)
 """)
 
+WITHOUT_AXES = [
+    "np.tensordot(a, a, axes=1)", "np.where(s > 0, s, 2.0)", "np.squeeze(a[:1])", "np.reshape(s, ())", "np.copy(s)",
+    "np.array(s)", "np.asarray(s)", "np.transpose(s)", "np.select([s > 0], [s], 0.5)", "np.broadcast_to(s, ()).copy()",
+    "np.full((), s)", "np.squeeze(a[:1]).copy()", "np.asarray(s).astype(float)", "np.roll(np.array(s), 1)",
+    "np.array(s)[...]", "a[..., 0]",
+]  # fmt: skip
+SCALARS = [
+    "np.squeeze(np.sum(a))", "np.flip(np.array(s))", "np.float64(s)", "np.array(s)[()]", "np.sum(a)", "a[0]", "np.array(s) * 1.0",
+    "np.nan_to_num(s)", "np.einsum('i,i', a, a)", "np.take(a, 0)", "np.sum(a).T", "np.sum(a).copy()",
+]  # fmt: skip
+IN_PLACE = [
+    "z = {}; w = z; z += 1.0; return s * np.sum(a) * w + s * w * w",
+    "p = [0.0, {}]\n    for i, v in enumerate(p):\n        v += i\n    return s * p[1]",
+    "z = {}; w = z\n    if s > 0:\n        z *= 2.0\n    return s * w",
+    "p = {{'k': {}}}; q = p['k']\n    for _ in range(2):\n        q += s\n    return p['k'] * s",
+    "z = {0}; y = {0}; z *= s; return z * y",
+    "z = {}\n    for _ in range(3):\n        w = z\n        z = z + s\n        z *= 2.0\n    return z * w",
+    "def grown(z, n):\n        if n > 0:\n            z += s\n            return grown(z, n - 1)\n        return z\n"
+    "    w = {}; return grown(w, 2) * w",
+]
+
+
+@pytest.mark.parametrize("body", IN_PLACE)
+@pytest.mark.parametrize("value", WITHOUT_AXES + SCALARS)
+def test_what_has_no_axes_is_changed_in_place_where_it_is_an_array(value: str, body: str) -> None:
+    text = f"import numpy as np\n\n\ndef f(a, s):\n    {body.format(value)}\n"
+    outcome = check(Program(text, "(np.array([0.7, 1.2]), 0.4)", (0, 1)))
+    assert outcome.sort == "fine", f"{outcome.sort}: {outcome.reason}\n{outcome.detail}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "z = np.where(s > 0, s, 2.0) if s > 0 else s; w = z; z += 1.0; return z * w",
+        "z = np.array(s)\n    for _ in range(2):\n        w = z\n        z += s\n        z = z * 2.0\n    return z * w",
+        "z = []\n    for _ in range(3):\n        z.append(np.where(s > 0, s, 2.0))\n    w = z[0]; w += 1.0; return sum(z)",
+    ],
+)
+def test_what_may_be_an_array_or_a_number_is_not_changed_in_place(body: str) -> None:
+    outcome = check(Program(f"import numpy as np\n\n\ndef f(s):\n    {body}\n", "(0.4,)", (0,)))
+    assert (outcome.sort, "may be an array without axes or a number" in outcome.reason) == ("refused", True), outcome
+
+
 SEEN_ELSEWHERE = [
     "for row in [b, b, b]:\n        if 0:\n            return row\n        row *= 2.0\n    return np.mean(row)",
     "for row in b:\n        row[0] = 0.5\n        b = b * 2.0\n    return np.sum(b)",
