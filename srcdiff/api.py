@@ -557,7 +557,7 @@ def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
     order: int = 1,
-    modes: Sequence[str] = ("rev",),
+    modes: Sequence[str] = ("fwd", "rev"),
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
@@ -565,13 +565,13 @@ def check_grads(
     argnums: Argnums | None = None,
     kwargs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Compare the gradient of `f` with central differences in random directions.
+    """Compare the derivatives of `f` with central differences in random directions.
 
     Args:
         f: a function of floats, arrays and containers of them; its result may be an array.
         args: the arguments to check at.
         order: 1; higher orders are not accepted in this version.
-        modes: ("rev",), reverse mode.
+        modes: "fwd" for forward mode, "rev" for reverse mode.
         atol, rtol, eps: tolerances, and the step of the differences.
         argnums: which arguments; None means all that have a derivative.
         kwargs: keyword arguments of `f`.
@@ -579,7 +579,7 @@ def check_grads(
     The default tolerances follow the coarsest dtype among arguments and results: 1e-5 for float64, 2e-3 for float32.
 
     Raises:
-        AssertionError: the gradient disagrees.
+        AssertionError: a mode disagrees.
         KindError: `order` or `modes` are not of this version.
 
     >>> import numpy as np
@@ -587,8 +587,8 @@ def check_grads(
     """
     from srcdiff.proofs import numeric
 
-    if order != 1 or tuple(modes) != ("rev",):
-        raise KindError('check_grads takes order=1 and modes=("rev",) in this version')
+    if order != 1 or not modes or not set(modes) <= {"fwd", "rev"}:
+        raise KindError('check_grads takes order=1, and of the modes "fwd" and "rev", in this version')
     primal = f.primal if isinstance(f, Gradient) else f
     chosen = (
         tuple(i for i, a in enumerate(args) if _has_derivative(a))
@@ -600,7 +600,14 @@ def check_grads(
     def pair(*xs: Any, **named: Any) -> tuple[Any, Callable[[Any], Any]]:
         return vjp(primal, *xs, argnums=tuple(numbers), **named)
 
-    numeric.check(primal, args, vjp=pair, argnums=numbers, kwargs=kwargs, atol=atol, rtol=rtol, eps=eps)
+    def along(xs: Sequence[Any], tangents: Sequence[Any], **named: Any) -> Any:
+        from srcdiff import jvp
+
+        return jvp(primal, xs, tuple(tangents[n] for n in numbers), argnums=tuple(numbers), **named)
+
+    tolerances = {"atol": atol, "rtol": rtol, "eps": eps}
+    forward, reverse = (along if "fwd" in modes else None), (pair if "rev" in modes else None)
+    numeric.check(primal, args, vjp=reverse, jvp=forward, argnums=numbers, kwargs=kwargs, **tolerances)
 
 
 def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kwargs: Any) -> Report:

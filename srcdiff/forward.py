@@ -66,6 +66,11 @@ class Jvp:
         return tuple(argnum for argnum, _ in pairs), [dot for _, dot in pairs]
 
     def _chosen(self, primals: Sequence[Any]) -> tuple[tuple[int | str, ...], bool]:
+        if not isinstance(primals, (tuple, list)):
+            raise KindError(
+                f"jvp takes its primals in a tuple or list, not in a `{type(primals).__name__}`",
+                instead="write jvp(f, (x,), (v,)).",
+            )
         argnums = self._options[0]
         if argnums is None:
             return tuple(range(len(primals))), False
@@ -75,11 +80,6 @@ class Jvp:
     def _live(
         self, primals: Sequence[Any], kwargs: Mapping[str, Any], chosen: tuple[int | str, ...]
     ) -> tuple[Live, Sequence[Any], dict[str, Any]]:
-        if not isinstance(primals, (tuple, list)):
-            raise KindError(
-                f"jvp takes its primals in a tuple or list, not in a `{type(primals).__name__}`",
-                instead="write jvp(f, (x,), (v,)).",
-            )
         _, has_aux, comments = self._options
         task = shifted(task_of("jvp", chosen, has_aux, False, comments), len(self._bound))
         args, keywords = (*self._bound, *primals), {**self._named, **kwargs}

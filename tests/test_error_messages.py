@@ -385,7 +385,7 @@ def test_has_aux_without_a_pair(refused):
               Instead: differentiate by the real and the imaginary part.
             """),
         (lambda: check_grads(np.sin, [0.5], order=2), """
-            check_grads takes order=1 and modes=("rev",) in this version
+            check_grads takes order=1, and of the modes "fwd" and "rev", in this version
             """),
     ],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from srcdiff.errors import KindError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine
-from srcdiff.ir.nodes import Apply, Atom, Const, ListDisplay, Operand, Ref, Stmt, Var
+from srcdiff.ir.nodes import Apply, Atom, Const, Free, ListDisplay, Operand, Ref, Stmt, Var
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import dims_of
 
@@ -61,7 +61,7 @@ def zeros_of(b: Builder, shape: tuple[Operand, ...], kind: Array) -> Var:
 
 
 def lengths_of(value: Operand, b: Builder) -> tuple[Operand, ...]:
-    if not isinstance(value, Var):
+    if not isinstance(value, (Var, Free)):
         return ()
     return tuple(b.length(value, axis) for axis in range(len(dims_of(value.kind) or ())))
 

@@ -213,11 +213,11 @@ class Forwarder:
 
     def outside_of_try(self, stmt: If, new: If) -> list[Stmt]:
         """A try statement, and behind it the tangents of what was computed there: it must not catch what these raise."""
-        from srcdiff.transform.split import Splitter, depending
+        from srcdiff.transform.split import split
 
         own = {t for s in statements_of(Block((stmt,), Yield(()))) for t in bound_by(s)}
         made = {t for s in statements_of(Block((new,), Yield(()))) if isinstance(s, Apply) for t in s.targets}
-        still, moving = Splitter(depending([new], made - own), self.pairs.behind()).statement(new)
+        still, moving = split([new], made - own, self.pairs.behind())
         return [*still, *moving]
 
     # ------------------------------------------------------------ loops

@@ -47,7 +47,7 @@ from srcdiff.transform.forward import Forwarder, dot_kind
 from srcdiff.transform.gradient import Selector, inputs_of, selected_of, split_aux, structured
 from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.rows import Rows
-from srcdiff.transform.split import Splitter, depending
+from srcdiff.transform.split import split
 
 
 def jacobian(
@@ -161,7 +161,7 @@ class _Columns:
         b.origin = None
         moving = [out for out in self.outputs if forwarder.tangents.get(out) is not None]
         dots = {out: _tangent(forwarder, out, b) for out in moving}
-        self.stmts, body = Splitter(depending(b.stmts, [dot]), self.pairs.behind()).block(b.stmts)
+        self.stmts, body = split(b.stmts, [dot], self.pairs.behind())
         if moving:
             self.loop(leaf, dot, body, dots)
 

@@ -38,7 +38,7 @@ from srcdiff.transform.adjoints import full, zero
 from srcdiff.transform.forward import Forwarder, dot_kind, named
 from srcdiff.transform.gradient import Selector, inputs_of, parts_of, primal_atom, selected_of, split_aux, two_functions
 from srcdiff.transform.procedures import BETWEEN, Pairs
-from srcdiff.transform.split import Splitter, depending
+from srcdiff.transform.split import split
 
 Selected = tuple[Structure, Value, str]
 
@@ -95,7 +95,7 @@ def linear_program(
     forwarder.block(primal.stmts, b)
     b.origin = None
     dot = out_dot(forwarder, head, b)
-    still, moving = Splitter(depending(b.stmts, [p.var for p in params]), pairs.behind()).block(b.stmts)
+    still, moving = split(b.stmts, [p.var for p in params], pairs.behind())
     value = head if aux is None else (head, aux)
     whole = Block((*still, Apply((), BETWEEN, (Const(None),)), *moving), Return((value, dot)))
     program = Function(name, (*primal.params, *params), whole, primal.docstring)

@@ -31,7 +31,7 @@ from srcdiff.transform.gradient import leaf_gradient
 from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.restoring import Plan
 from srcdiff.transform.reverse import Reverser, carrying
-from srcdiff.transform.split import Splitter, depending
+from srcdiff.transform.split import split
 
 
 @dataclass(eq=False)
@@ -71,7 +71,7 @@ class Rows:
             return
         bar = Var(f"{out.hint}_bar", out.kind)
         self.stmts, b, rows = self.swept(out, bar, moving)
-        before, body = Splitter(depending(b.stmts, [bar]), self.pairs.behind()).block(b.stmts)
+        before, body = split(b.stmts, [bar], self.pairs.behind())
         for stmt in before:
             self.builder.add(stmt)
         self.loop(out, bar, body, rows)

@@ -12,7 +12,7 @@ computed again, the rest is kept, one entry of a list for each trip.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Kind, ListOf, TupleOf, opaque
@@ -51,36 +51,40 @@ from srcdiff.ir.walk import (
 from srcdiff.transform.records import is_cheap
 from srcdiff.transform.reverse import export, telling, told
 
+Primals = Mapping[Procedure, tuple[Procedure, int, int]]
+"""The procedures behind those that take tangents, with how many arguments and results they have themselves."""
 
-def depending(stmts: Iterable[Stmt], on: Iterable[Var]) -> set[Var]:
-    """The variables that depend on others, these included; in procedures' calls, those of tangents alone."""
+
+def depending(stmts: Iterable[Stmt], on: Iterable[Var], primals: Primals) -> set[Var]:
+    """The variables that depend on others, these included; of what a procedure with tangents gives, the tangents alone."""
     found = set(on)
     size = -1
     while size < len(found):
         size = len(found)
-        _spread(stmts, found)
+        _spread(stmts, found, primals)
     return found
 
 
-def _spread(stmts: Iterable[Stmt], found: set[Var]) -> None:
+def _spread(stmts: Iterable[Stmt], found: set[Var], primals: Primals) -> None:
     def reads(operand: Operand) -> bool:
         return any(v in found for v in vars_of((operand,)))
 
     for stmt in stmts:
         match stmt:
-            case Apply(targets):
+            case Apply(targets, op):
                 if any(v in found for v in vars_of(operands_of(stmt))):
-                    found.update(targets)
+                    known = primals.get(op.procedure) if op.procedure is not None else None
+                    found.update(targets if known is None else targets[known[2] :])
             case If(_, then, orelse, results):
                 for arm in (then, orelse):
-                    _spread(arm.stmts, found)
+                    _spread(arm.stmts, found, primals)
                     found.update(r for r, value in zip(results, operands_of(arm.end)) if reads(value))
             case Loop(sources, params, inits, body, results):
                 for source in sources:
                     if not isinstance(source.iterable, Range) and reads(source.iterable):
                         found.update(source_targets(source))
                 found.update(p for p, init in zip(params, inits) if reads(init))
-                _spread_tree(body, found)
+                _spread_tree(body, found, primals)
                 for end in ends_of(body):
                     ways = params if isinstance(end, Next) else results
                     found.update(way for way, value in zip(ways, operands_of(end)) if reads(value))
@@ -88,18 +92,23 @@ def _spread(stmts: Iterable[Stmt], found: set[Var]) -> None:
                 found.update(p for p, r in zip(params, results) if r in found)
 
 
-def _spread_tree(block: Block, found: set[Var]) -> None:
-    _spread(block.stmts, found)
+def _spread_tree(block: Block, found: set[Var], primals: Primals) -> None:
+    _spread(block.stmts, found, primals)
     for inner in blocks_of(block.end):
-        _spread_tree(inner, found)
+        _spread_tree(inner, found, primals)
+
+
+def split(stmts: Sequence[Stmt], on: Iterable[Var], primals: Primals) -> tuple[list[Stmt], list[Stmt]]:
+    """The statements that do not depend on some variables, and those that do."""
+    return Splitter(depending(stmts, on, primals), primals).block(stmts)
 
 
 @dataclass(eq=False)
 class Splitter:
-    """Splits statements by what depends on tangents; `primals` are the procedures behind those that take tangents."""
+    """Splits statements by what depends on tangents."""
 
     moving: set[Var]
-    primals: Mapping[Procedure, tuple[Procedure, int, int]] = field(default_factory=dict)
+    primals: Primals
 
     def block(self, stmts: Sequence[Stmt]) -> tuple[list[Stmt], list[Stmt]]:
         """The statements of the values, and those of the tangents."""

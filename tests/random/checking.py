@@ -174,6 +174,11 @@ def _compare_forward(gradient: Any, f: Callable[..., Any], args: tuple[Any, ...]
     want, scale = float(sum(products)), 1.0 + sum(abs(float(p)) for p in products)
     if np.isfinite(want) and not abs(float(tangent) - want) <= (1e-3 if is_single else 1e-8) * scale:
         raise Wrong(f"forward mode: got {tangent!r}, reverse mode gives {want!r}\n{_forward_source(f, args, argnums)}")
+    _, linear = srcdiff.linearize(f, *args, argnums=argnums)
+    for _ in range(2):
+        again = linear(*dots)
+        if not np.allclose(again, tangent, rtol=1e-4 if is_single else 1e-9, atol=1e-6, equal_nan=True):
+            raise Wrong(f"linearize: got {again!r}, jvp gives {tangent!r}\n{linear.source}")
     if np.asarray(tangent).dtype != np.asarray(value).dtype:
         raise Wrong(f"dtype of the tangent: got {np.asarray(tangent).dtype}, want {np.asarray(value).dtype}")
 
