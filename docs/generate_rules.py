@@ -36,6 +36,8 @@ Every function that srcdiff differentiates by a rule, from `srcdiff.rules`: {cou
 - **Right by**: *proved* by SymPy, entry by entry, for the shapes and keywords beside the rule (their number in brackets);
   *checked* by numbers where SymPy cannot decide, and *trusted*, each with the reason. {proved} are proved, {checked} checked,
   {trusted} trusted; the derivative of the other {zero} is zero or none.
+- [Forward mode](forward.md) has no texts but these (and a few of its own, for `np.divide`, `np.sort` and the like): what it makes
+  of each rule is proved for the same shapes.
 - A call with an argument that a rule does not name is refused. A function without a rule is read and inlined where it is
   written in Python, and refused otherwise.
 """

@@ -5,7 +5,8 @@
 <gradient of <lambda>(x) by x; 0 variants compiled>
 """
 
-from srcdiff.api import Gradient, Pullback, check_grads, grad, value_and_grad, verify, vjp
+from srcdiff.api import Gradient, Pullback, grad, value_and_grad, verify, vjp
+from srcdiff.checking import check_grads
 from srcdiff.compositions import hessian, hvp, jacobian, jacrev, vhp
 from srcdiff.errors import (
     InternalError,

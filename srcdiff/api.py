@@ -1,4 +1,4 @@
-"""The public functions: grad, value_and_grad, vjp, check_grads, verify. Names and meanings are JAX's."""
+"""The public functions: grad, value_and_grad, vjp, verify. Names and meanings are JAX's."""
 
 from __future__ import annotations
 
@@ -462,8 +462,8 @@ def template_of(value: Any) -> Any:
         return [template_of(v) for v in value]
     if isinstance(value, dict):
         return {k: template_of(v) for k, v in value.items()}
-    if _holds_attributes(value):
-        return {k: template_of(v) for k, v in _attributes(value).items()}
+    if holds_attributes(value):
+        return {k: template_of(v) for k, v in attributes_of(value).items()}
     if type(value) is float:
         return (), float
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f":
@@ -481,8 +481,8 @@ def seed_like(template: Any, y_bar: Any, path: str, of: str = "the result") -> A
         keys = range(len(template)) if isinstance(template, list) else template
         if isinstance(template, list) and not (isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template)):
             raise KindError(f"`{path}` is no sequence of {len(template)}, as {of} is")
-        if isinstance(template, dict) and _holds_attributes(y_bar):
-            y_bar = _attributes(y_bar)
+        if isinstance(template, dict) and holds_attributes(y_bar):
+            y_bar = attributes_of(y_bar)
         elif isinstance(template, dict) and isinstance(y_bar, (list, tuple)) and len(y_bar) == len(template):
             y_bar = dict(zip(template, y_bar))
         if isinstance(template, dict) and not (isinstance(y_bar, dict) and y_bar.keys() == template.keys()):
@@ -553,63 +553,6 @@ def vjp(
 vjp.differentiates = "vjp"  # type: ignore[attr-defined]
 
 
-def check_grads(
-    f: Callable[..., Any],
-    args: Sequence[Any],
-    order: int = 1,
-    modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | None = None,
-    rtol: float | None = None,
-    eps: float | None = None,
-    *,
-    argnums: Argnums | None = None,
-    kwargs: Mapping[str, Any] | None = None,
-) -> None:
-    """Compare the derivatives of `f` with central differences in random directions.
-
-    Args:
-        f: a function of floats, arrays and containers of them; its result may be an array.
-        args: the arguments to check at.
-        order: 1; higher orders are not accepted in this version.
-        modes: "fwd" for forward mode, "rev" for reverse mode.
-        atol, rtol, eps: tolerances, and the step of the differences.
-        argnums: which arguments; None means all that have a derivative.
-        kwargs: keyword arguments of `f`.
-
-    The default tolerances follow the coarsest dtype among arguments and results: 1e-5 for float64, 2e-3 for float32.
-
-    Raises:
-        AssertionError: a mode disagrees.
-        KindError: `order` or `modes` are not of this version.
-
-    >>> import numpy as np
-    >>> check_grads(np.sin, [0.5])
-    """
-    from srcdiff.proofs import numeric
-
-    if order != 1 or not modes or not set(modes) <= {"fwd", "rev"}:
-        raise KindError('check_grads takes order=1, and of the modes "fwd" and "rev", in this version')
-    primal = f.primal if isinstance(f, Gradient) else f
-    chosen = (
-        tuple(i for i, a in enumerate(args) if _has_derivative(a))
-        if argnums is None
-        else ((argnums,) if isinstance(argnums, (int, str)) else tuple(argnums))
-    )
-    numbers = [a if isinstance(a, int) else list(inspect.signature(primal).parameters).index(a) for a in chosen]
-
-    def pair(*xs: Any, **named: Any) -> tuple[Any, Callable[[Any], Any]]:
-        return vjp(primal, *xs, argnums=tuple(numbers), **named)
-
-    def along(xs: Sequence[Any], tangents: Sequence[Any], **named: Any) -> Any:
-        from srcdiff import jvp
-
-        return jvp(primal, xs, tuple(tangents[n] for n in numbers), argnums=tuple(numbers), **named)
-
-    tolerances = {"atol": atol, "rtol": rtol, "eps": eps}
-    forward, reverse = (along if "fwd" in modes else None), (pair if "rev" in modes else None)
-    numeric.check(primal, args, vjp=reverse, jvp=forward, argnums=numbers, kwargs=kwargs, **tolerances)
-
-
 def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kwargs: Any) -> Report:
     """Prove the gradient of `f` with SymPy: the emitted source itself runs on symbols of the example's shapes.
 
@@ -650,25 +593,13 @@ def verify(f: Callable[..., Any], *example_args: Any, argnums: Argnums = 0, **kw
     )
 
 
-def _has_derivative(value: Any) -> bool:
-    import numpy as np
-
-    if isinstance(value, (list, tuple)):
-        return any(_has_derivative(v) for v in value)
-    if isinstance(value, dict):
-        return any(_has_derivative(v) for v in value.values())
-    if _holds_attributes(value):
-        return any(_has_derivative(v) for v in _attributes(value).values())
-    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f")
-
-
-def _holds_attributes(value: Any) -> bool:
+def holds_attributes(value: Any) -> bool:
     from srcdiff.prepare.entry import is_object
 
     return is_object(value)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes_of(value: Any) -> dict[str, Any]:
     from srcdiff.prepare.entry import vars_of_object
 
     return vars_of_object(value)

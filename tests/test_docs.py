@@ -57,9 +57,11 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("program", "prints"), RUNS)
-def test_a_program_prints_what_its_page_says(program, prints):
+def test_a_program_prints_what_its_page_says(program, prints, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(program), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-c", textwrap.dedent(program)]
+    command = [sys.executable, str(file)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == textwrap.dedent(prints)

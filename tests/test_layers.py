@@ -25,7 +25,7 @@ LAYERS = [
     {"pipeline"},
     {"proofs", "api"},
     {"forward"},
-    {"compositions"},
+    {"checking", "compositions"},
     {"report"},
     {"cli"},
 ]

@@ -37,8 +37,12 @@ class Program:
         if self.mode == "vjp":
             _, pullback = srcdiff.vjp(self.loss, *self.args, argnums=self.argnums)
             source = pullback.source
+        elif self.mode == "linearize":
+            source = srcdiff.linearize(self.loss, *self.args, argnums=self.argnums)[1].source
+        elif self.mode == "jvp":
+            source = srcdiff.jvp(self.loss, argnums=self.argnums).source_for(*self.args)
         else:
-            transform = {"grad": srcdiff.grad, "value_and_grad": srcdiff.value_and_grad}[self.mode]
+            transform = {"jacfwd": srcdiff.jacfwd, "grad": srcdiff.grad, "value_and_grad": srcdiff.value_and_grad}[self.mode]
             source = transform(self.loss, self.argnums, self.has_aux).source_for(*self.args)
         return source.rstrip("\n") + "\n"
 

@@ -25,6 +25,9 @@ def test_source(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient(name):
     program = load(name)
+    if program.mode in ("linearize", "jacfwd"):
+        _check_directions(program)
+        return
     if program.mode != "vjp":
         check_gradient(program.loss, *program.args, argnums=program.argnums, has_aux=program.has_aux)
         return
@@ -32,6 +35,20 @@ def test_gradient(name):
         program.loss, program.args, argnums=program.argnums,
         vjp=lambda *args: srcdiff.vjp(program.loss, *args, argnums=program.argnums),
     )  # fmt: skip
+
+
+def _check_directions(program):
+    """A Jacobian and a linear map give, along a direction, what jvp gives there."""
+    rng = np.random.default_rng(1)
+    if program.mode == "jacfwd":
+        (x, *rest), v = program.args, rng.normal(size=program.args[0].shape)
+        found = np.tensordot(srcdiff.jacfwd(program.loss)(x, *rest), v, v.ndim)
+        assert np.allclose(found, srcdiff.jvp(program.loss, (x, *rest), v, argnums=0)[1], rtol=1e-12)
+        return
+    dots = tuple(rng.normal() for _ in program.argnums)
+    value, linear = srcdiff.linearize(program.loss, *program.args, argnums=program.argnums)
+    expected = srcdiff.jvp(program.loss, program.args, dots, argnums=program.argnums)
+    assert np.allclose((value, linear(*dots)), expected, rtol=1e-12)
 
 
 def test_a_pullback_keeps_what_it_read_when_it_was_made():
