@@ -234,6 +234,8 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
         return inner, (*args, f.__self__), kwargs
     if isinstance(f, Gradient):
         return _around(f), (), {}
+    if isinstance(f, functools._lru_cache_wrapper):
+        return resolve(f.__wrapped__)
     from srcdiff.rules import chapters
 
     if chapters.find(f) is not None:

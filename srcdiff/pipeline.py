@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType
 from typing import Any
 
+from srcdiff.depth import with_room
 from srcdiff.emit.guard import emit_guard
 from srcdiff.emit.load import load
 from srcdiff.emit.python import Emitted, emit
@@ -177,7 +178,7 @@ def unknown_arguments(f: FunctionType) -> dict[str, Structure]:
 
 def general_source(f: FunctionType, task: Task) -> str:
     """The source for arguments of any kind, with the imports of what it calls at run time."""
-    variant = compile_structures(f, task, unknown_arguments(f))
+    variant = with_room(lambda: compile_structures(f, task, unknown_arguments(f)), f.__name__)
     lines = []
     for name, value in sorted({k: v for e in variant.emitted for k, v in e.bindings.items()}.items()):
         module = getattr(value, "__module__", None) or ""
@@ -261,8 +262,7 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
             live = make_live(variant, f)
             if holds(live.guard, args, kwargs):
                 return live
-        variant = compile_variant(f, task, args, kwargs)
-        live = make_live(variant, f)
+        variant, live = with_room(lambda: _compiled(f, task, args, kwargs), f.__name__)
         if any(held is are_apart for held in variant.guard.bindings.values()) and not holds(live.guard, args, kwargs):
             raise KindError(
                 f"two arguments of `{f.__name__}` share memory, or are one object, and it writes to one of them",
@@ -271,6 +271,11 @@ def find_or_compile(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Ma
             )
         shelf.variants.append(variant)
         return live
+
+
+def _compiled(f: FunctionType, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Variant, Live]:
+    variant = compile_variant(f, task, args, kwargs)
+    return variant, make_live(variant, f)
 
 
 def _shelves_of(code: CodeType) -> dict[Any, Shelf]:

@@ -305,3 +305,26 @@ def _wider(s: str, t: str) -> str:
     import numpy as np
 
     return np.promote_types(s, t).name
+
+
+def spoken_kind(kind: Kind) -> str:
+    """A kind in a user's words: "a float", "an array with 2 axes of float32"."""
+    match kind:
+        case Number(name):
+            return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+        case Array(dtype, ()):
+            return f"a {dtype}"
+        case Array(dtype, dims) if dims is not None:
+            return f"an array with {len(dims)} ax{'is' if len(dims) == 1 else 'es'} of {dtype}"
+        case Array(dtype, _):
+            return f"an array of {dtype}"
+        case ListOf():
+            return "a list"
+        case TupleOf():
+            return "a tuple"
+        case Opaque(name):
+            if name.startswith("array of"):
+                return f"an {name}"
+            return {"str": "a string", "NoneType": "None", "list": "a list"}.get(name, f"a value of type {name}")
+        case _:
+            return "a number or array"

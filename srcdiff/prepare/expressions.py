@@ -18,7 +18,7 @@ import numpy as np
 
 from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted, add_line_note
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Dim, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar
+from srcdiff.ir.kinds import Array, Dim, ListOf, Number, Opaque, TupleOf, Unknown, is_scalar, spoken_kind
 from srcdiff.ir.nodes import UNBOUND, Const, Free, ListDisplay, Op, Ref, SliceOf, Var
 from srcdiff.prepare import (
     arrays,
@@ -34,7 +34,7 @@ from srcdiff.prepare import (
     tables,
 )
 from srcdiff.prepare.entry import open_global
-from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, spoken_kind, truth
+from srcdiff.prepare.lowering import Arm, Frame, Lowering, join_arms, truth
 from srcdiff.prepare.values import (
     REFERENCES,
     Closure,
@@ -254,9 +254,7 @@ def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Val
 
 
 def _spoken(atom: Any) -> str:
-    if isinstance(atom, Const):
-        return repr(atom.value)
-    return getattr(kind_of(atom), "type", str(kind_of(atom)))
+    return repr(atom.value) if isinstance(atom, Const) else spoken_kind(kind_of(atom))
 
 
 def _dispatching(low: Lowering, a: Value, op: Op, b: Value, node: ast.AST) -> tuple[Value, Value]:

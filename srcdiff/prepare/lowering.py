@@ -16,7 +16,7 @@ from typing import Any
 
 from srcdiff.errors import KindError, SrcdiffError
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, is_scalar, join
+from srcdiff.ir.kinds import Kind, ListOf, is_scalar, join, spoken_kind
 from srcdiff.ir.nodes import (
     UNBOUND,
     Block,
@@ -580,27 +580,6 @@ def _spoken(value: Any) -> str:
 def spoken_name(name: str) -> str:
     """What a name of ours (`<items3>`) would like to be called; the user's names are themselves."""
     return name.strip("<>0123456789") if name.startswith("<") else name
-
-
-def spoken_kind(kind: Kind) -> str:
-    """A kind in a user's words: "a float", "an array with 2 axes of float32"."""
-    match kind:
-        case Number(name):
-            return f"an {name}" if name[0] in "aeiou" else f"a {name}"
-        case Array(dtype, ()):
-            return f"a {dtype}"
-        case Array(dtype, dims) if dims is not None:
-            return f"an array with {len(dims)} ax{'is' if len(dims) == 1 else 'es'} of {dtype}"
-        case Array(dtype, _):
-            return f"an array of {dtype}"
-        case ListOf():
-            return "a list"
-        case TupleOf():
-            return "a tuple"
-        case Opaque(name):
-            return {"str": "a string", "NoneType": "None"}.get(name, f"a value of type {name}")
-        case _:
-            return "a number or array"
 
 
 def join_arms(

@@ -273,7 +273,7 @@ def div(a: Staged, b: Staged) -> Staged:
         return neg(div(neg(a), b))
     if is_negative(b):
         return neg(div(a, neg(b)))
-    if is_number(a) and is_number(b):
+    if is_number(a) and is_number(b) and b.atom.value != 0:  # type: ignore[union-attr]
         quotient = a.atom.value / b.atom.value  # type: ignore[union-attr]
         if quotient * b.atom.value == a.atom.value and float(quotient * 1024).is_integer():  # type: ignore[union-attr]
             return _rescale(a, quotient, b)

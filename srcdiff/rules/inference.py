@@ -31,6 +31,7 @@ from srcdiff.ir.kinds import (
     join,
     one_of_several,
     opaque,
+    spoken_kind,
     told_by,
 )
 from srcdiff.ir.nodes import Const, DictDisplay, Free, ListDisplay, Op, Operand, RecordDisplay, Ref, SliceOf, Var
@@ -412,6 +413,9 @@ def _call(op: Op, args: tuple[Operand, ...], kwargs: tuple[tuple[str, Operand], 
     except SrcdiffError:
         raise
     except Exception as error:  # what a shape function was not written for is refused
+        strange = next((v for v in viewed.values() if isinstance(v, Opaque)), None)
+        if strange is not None:
+            raise _neither(rule.name, strange) from None
         raise KindError(f"`{rule.name}` does not take these arguments ({type(error).__name__}: {error})") from error
     return tuple(_result_kind(part, dtype) for part in result) if isinstance(result, list) else _result_kind(result, dtype)
 
@@ -507,6 +511,10 @@ def _has_unknown(values: dict[str, Any]) -> bool:
     return any(isinstance(v, Unknown) or (isinstance(v, Array) and v.dims is None) for v in values.values())
 
 
+def _neither(name: str, kind: Kind) -> KindError:
+    return KindError(f"`{name}` is given a value that is neither number nor array ({spoken_kind(kind)})")
+
+
 def elementwise_kind(fn: Callable[..., Any] | None, args: tuple[Operand, ...]) -> Kind:
     kinds = [kind_of(a) for a in args]
     for position, kind in enumerate(kinds):
@@ -520,7 +528,7 @@ def elementwise_kind(fn: Callable[..., Any] | None, args: tuple[Operand, ...]) -
         return Array(np.dtype(dtype[3:]).name if dtype.startswith("py:") else dtype, None)
     if not all(isinstance(k, (Number, Array)) for k in kinds):
         bad = next(k for k in kinds if not isinstance(k, (Number, Array)))
-        raise KindError(f"`{getattr(fn, '__name__', fn)}` is given a value that is neither number nor array: {bad}")
+        raise _neither(getattr(fn, "__name__", str(fn)), bad)
     if fn in (min, max):
         joined: Kind | None = kinds[0]
         for kind in kinds[1:]:

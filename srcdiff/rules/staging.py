@@ -17,10 +17,10 @@ import numpy as np
 from srcdiff.errors import KindError, NoRule
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, TupleOf, Unknown, is_one
-from srcdiff.ir.nodes import Atom, Const, Free, If, ListDisplay, Op, Operand, Ref, SliceOf, Var, Yield
+from srcdiff.ir.nodes import Apply, Atom, Const, Free, If, ListDisplay, Op, Operand, Ref, SliceOf, Var, Yield
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
-from srcdiff.rules.inference import kind_of
+from srcdiff.rules.inference import kind_of, partials_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.shapes import Shape, axes_of, broadcast
 
@@ -391,6 +391,16 @@ def staged_argument(b: Builder, value: Any, *, is_static: bool = False) -> Any:
             )
         case _:
             raise KindError(f"an argument of sort {type(value).__name__} is not accepted by a rule")
+
+
+def staged_partials(rule: Rule, stmt: Apply, b: Builder) -> list[Any]:
+    """What an elementwise rule's text gives for the operands of a statement, by operand."""
+    extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
+    values = [staged_argument(b, a) for a in stmt.args]
+    try:
+        return partials_of(rule, values, **extra)
+    except ArithmeticError:  # of constants, as in `x / 0`: what that means is the run's business
+        return partials_of(rule, [lift(b, v) if isinstance(v, (int, float)) else v for v in values], **extra)
 
 
 # ---------------------------------------------------------------- elementwise

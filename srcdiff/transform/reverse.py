@@ -44,7 +44,7 @@ from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.complex_values import TEXTS, is_complex, is_holomorphic
 from srcdiff.rules.general import contribution
-from srcdiff.rules.inference import bind, call_bound, kind_of, partials_of
+from srcdiff.rules.inference import bind, call_bound, kind_of
 from srcdiff.rules.registry import Rule, rule_for
 from srcdiff.rules.repetition import is_without_repetition
 from srcdiff.rules.staging import (
@@ -53,6 +53,7 @@ from srcdiff.rules.staging import (
     lift,
     materialise,
     staged_argument,
+    staged_partials,
     unbroadcast,
     unbroadcast_at_run_time,
 )
@@ -327,9 +328,7 @@ class Reverser:
         wanted = [i for i, a in enumerate(stmt.args) if isinstance(a, Var) and a in self.active]
         if not wanted:
             return
-        values = [staged_argument(b, a) for a in stmt.args]
-        extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
-        partials = partials_of(rule, values, **extra)
+        partials = staged_partials(rule, stmt, b)
         by_operand: dict[Var, Any] = {}
         for i in wanted:
             arg = stmt.args[i]

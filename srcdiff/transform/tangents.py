@@ -24,7 +24,7 @@ from srcdiff.ir.walk import vars_of
 from srcdiff.rules import factors
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.complex_values import TANGENTS, is_complex
-from srcdiff.rules.inference import bind, call_bound, item_kind, kind_of, partials_of
+from srcdiff.rules.inference import bind, call_bound, item_kind, kind_of
 from srcdiff.rules.registry import Rule, rule_for, tangent_texts
 from srcdiff.rules.staging import (
     Staged,
@@ -36,6 +36,7 @@ from srcdiff.rules.staging import (
     operand,
     scalar_of,
     staged_argument,
+    staged_partials,
 )
 from srcdiff.transform.forward import Tangent, dot_kind
 from srcdiff.transform.transposition import transposed
@@ -216,9 +217,7 @@ def _conversion(fw: Forwarder, stmt: Apply, b: Builder) -> Tangent:
 
 def _elementwise(fw: Forwarder, stmt: Apply, rule: Rule, b: Builder) -> Tangent:
     """The sum of each partial times the tangent of its operand; of equal operands the partials are added first."""
-    values = [staged_argument(b, a) for a in stmt.args]
-    extra = {"y": Staged(b, stmt.targets[0])} if "y" in rule.needs else {}
-    partials = partials_of(rule, values, **extra)
+    partials = staged_partials(rule, stmt, b)
     by_operand: dict[Var, Any] = {}
     for arg, partial in zip(stmt.args, partials):
         if not isinstance(arg, Var) or not isinstance(fw.tangents.get(arg), Staged):
