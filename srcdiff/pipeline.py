@@ -21,10 +21,9 @@ from srcdiff.emit.guard import emit_guard
 from srcdiff.emit.load import load
 from srcdiff.emit.python import Emitted, emit
 from srcdiff.emit.scope import Scope
-from srcdiff.errors import KindError, NoRule, add_line_note
+from srcdiff.errors import KindError, add_line_note
 from srcdiff.ir.kinds import recording_facts
 from srcdiff.ir.nodes import Block, Function, Return
-from srcdiff.ir.walk import procedures_in
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.hoist import hoist
@@ -100,18 +99,21 @@ def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Any:
     """The derivative that a function takes inside, to be differentiated with it: a program, or the sweeps of a vjp."""
     result = Return(operand_of(piece.result, piece.store))
     body = hoist(Function(piece.name, piece.params, Block(piece.stmts, result))).body
-    if procedures_in(body):
-        raise NoRule(
-            f"a derivative of `{piece.name}` is taken inside a function, and it calls itself", instead="write it as a loop."
-        )
     piece.stmts = body.stmts
+    pairs = Pairs(piece.procedures, recomputes=True)
     if task.mode == "vjp":
-        return pulled(piece, selected, Pairs({}))
+        sweeps = pulled(piece, selected, pairs)
+        piece.procedures = pairs.functions(Block((*sweeps.forward, *sweeps.reverse.stmts), sweeps.reverse.end))
+        return sweeps
     if task.mode == "jvp":
-        block, dots = tangents_inside(piece, selected, Pairs({}))
-        return drop_dead_code_in(block), dots
-    (program,), _ = transform(piece, task, selected, Pairs({}))
-    return split_records(drop_dead_code(program))
+        block, dots = tangents_inside(piece, selected, pairs)
+        block = drop_dead_code_in(block)
+        piece.procedures = pairs.functions(block)
+        return block, dots
+    (program,), _ = transform(piece, task, selected, pairs)
+    program = split_records(drop_dead_code(program))
+    piece.procedures = pairs.functions(program.body)
+    return program
 
 
 def check(program: Function) -> Function:

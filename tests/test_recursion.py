@@ -718,8 +718,3 @@ def test_a_long_function_is_emitted_once(tmp_path, count, functions):
     spec.loader.exec_module(module)
     check_gradient(module.loss, W, X[:3], X[1:4], argnums=(0, 1))
     assert grad(module.loss, argnums=(0, 1)).source_for(W, X[:3], X[1:4]).count("def ") == functions
-
-
-def test_a_derivative_within_a_derivative_is_refused():
-    with pytest.raises(SrcdiffError, match="is taken inside a function, and it calls itself"):
-        grad(grad(power))(1.3, 5)

@@ -166,3 +166,30 @@ def test_reverse_over_forward_over_reverse():
         return np.sum(jvp(grad(rosenbrock), (x,), (v,))[1] ** 2)
 
     check_gradient(loss, X, np.array([1.0, 0.0, 2.0]), argnums=(0, 1))
+
+
+def power(x, n):
+    if n == 0:
+        return 1.0
+    half = power(x, n // 2)
+    if n % 2:
+        return half * half * x
+    return half * half
+
+
+def halves(x):
+    if len(x) < 2:
+        return np.sum(np.sin(x) * x)
+    k = len(x) // 2
+    return halves(x[:k]) * halves(x[k:])
+
+
+def test_through_recursion():
+    second = grad(grad(power))
+    assert second(1.3, 5) == pytest.approx(20 * 1.3**3, rel=1e-14)
+    assert grad(second)(1.3, 5) == pytest.approx(60 * 1.3**2, rel=1e-14)
+    assert "srcdiff" not in second.source_for(1.3, 5)
+    x, v = np.array([0.3, 0.5, 1.2, 0.7, 0.4]), np.array([1.0, 2.0, -1.0, 0.5, 0.0])
+    check_gradient(lambda x: np.sum(grad(lambda y: halves(y))(x) * v), x)
+    check_gradient(lambda x: jvp(lambda y: halves(y) * power(y[0], 3), (x,), (v,))[1], x)
+    check_gradient(lambda x: vjp(lambda y: halves(y), x)[1](1.0)[0] @ v, x)

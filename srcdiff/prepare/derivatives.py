@@ -32,7 +32,7 @@ from srcdiff.ir.nodes import (
     Yield,
 )
 from srcdiff.ir.walk import renewed, substitute_block
-from srcdiff.prepare import arrays, calls, objects
+from srcdiff.prepare import arrays, calls, objects, procedures
 from srcdiff.prepare.entry import Fields, Known, Leaf, Mapping, Object, Sequence, Structure
 from srcdiff.prepare.lowering import Lowering
 from srcdiff.prepare.values import (
@@ -87,6 +87,7 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
     chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
     piece, atoms = _lowered(low, fn, names[: len(args)], given, chosen, node)
     body = substitute_block(low.derive(piece, task, [(name, None) for name in chosen]).body, atoms)
+    low.derived.update(piece.procedures)
     assert isinstance(body.end, Return)
     _add(low, body.stmts)
     return _value_of(low, body.end.value)
@@ -114,6 +115,7 @@ def pull(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
             raise low.refuse(KindError, "has_aux=True takes a function that returns a pair", node)
         piece.result, aux = piece.result
     sweeps = low.derive(piece, Task("vjp", (), is_single), [(name, None) for name in chosen])
+    low.derived.update(piece.procedures)
     forward = substitute_block(Block(sweeps.forward, Yield(())), atoms)
     _add(low, forward.stmts)
     count = len(flatten(piece.result, low.store, lambda r: True)[1])
@@ -160,6 +162,7 @@ def push(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     given: dict[str, Value] = {**dict(zip(names, primals)), **named}
     piece, atoms = _lowered(low, fn, names[: len(primals)], given, list(moving), node)
     block, dots = low.derive(piece, Task("jvp", ()), [(name, None) for name in moving])
+    low.derived.update(piece.procedures)
     mapping: dict[Var, Operand] = dict(atoms)
     for name, tangent in moving.items():
         leaves = flatten(piece.values[name], piece.entry, lambda r: True)[1]
@@ -217,10 +220,13 @@ def _lowered(
     named = {name: value for name, value in values.items() if name not in positional}
     result = arrays.settled(low, calls.call_value(low, fn, tuple(values[name] for name in positional), named, node))
     stmts, low.builder = tuple(low.builder.stmts), outer
+    stmts, functions = procedures.apart(*procedures.linked(low, stmts))
     _check_unchanged(low, before, node)
     structures = {name: _structure(low, values[name], name) for name in dict.fromkeys(chosen)}
     by_name = {name: values[name] for name in structures}
-    return Piece(low, _spoken(fn), tuple(atoms), structures, by_name, stmts, result, before), atoms
+    piece = Piece(low, _spoken(fn), tuple(atoms), structures, by_name, stmts, result, before)
+    piece.procedures = functions
+    return piece, atoms
 
 
 class Piece:
@@ -240,6 +246,7 @@ class Piece:
         self.source, self.name, self.docstring = low.frame.source, name, None
         self.params = tuple(Parameter(v.hint, v) for v in params)
         self.structures, self.values, self.stmts, self.result = structures, values, stmts, result
+        self.procedures: dict[Any, Any] = {}
         self.entry = low.store
         self.store, self.entry_lists = low.store, {**entry, **{k: v for k, v in low.store.items() if k not in entry}}
 

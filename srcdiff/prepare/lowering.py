@@ -123,6 +123,7 @@ class Lowering:
     handlers: list[Any] = field(default_factory=list)  # the errors that the try statements around catch
     tries: list[Any] = field(default_factory=list)  # what watches the bodies of these
     raised: Any = None  # the last error that is known to be raised, and its statement
+    derived: dict[Any, Any] = field(default_factory=dict)  # the procedures of derivatives that are taken inside
     derive: Any = None  # makes the statements of a function's gradient from those of the function
     root_source: FunctionSource = field(init=False)
 

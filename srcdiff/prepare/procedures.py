@@ -677,7 +677,7 @@ def _attributes_set(low: Lowering, values: tuple[Value, ...]) -> Iterator[Any]:
 def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], dict[Procedure, Function]]:
     """The statements, and the procedures that they call, as functions: what one reads from around it is an argument."""
     if not low.procedures.made:
-        return stmts, {}
+        return stmts, dict(low.derived)
     made = {s.procedure: s for _, s in low.procedures.made}
     bodies = {p: Block(s.stmts, Return(_returned(s.returned))) for p, s in made.items()}
     read: dict[Procedure, dict[Var, None]] = {}
@@ -692,13 +692,15 @@ def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], di
         for p, body in bodies.items():
             bound = {*made[p].params, *variables_in(body)}
             for called in procedures_in(body):
+                if called not in read:
+                    continue
                 read[p].update(dict.fromkeys(v for v in read[called] if v not in bound))
                 if called in effects:
                     effects.add(p)
 
     def passing(stmt: Apply) -> Apply:
         procedure = stmt.op.procedure
-        if procedure is None:
+        if procedure is None or procedure not in read:
             return stmt
         op = procedure_op(procedure, has_effect=True) if procedure in effects else stmt.op
         return replace(stmt, op=op, args=(*stmt.args, *read[procedure]))
@@ -709,7 +711,21 @@ def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], di
         params = _named((*made[p].params, *own.values()))
         functions[p] = Function(p.name, params, substitute_block(map_applies(body, passing), own), is_inner=True)
     whole = map_applies(Block(stmts, Return(Const(None))), passing)
-    return whole.stmts, functions
+    return whole.stmts, {**functions, **low.derived}
+
+
+def apart(stmts: tuple[Stmt, ...], functions: dict[Procedure, Function]) -> tuple[tuple[Stmt, ...], dict[Procedure, Function]]:
+    """Linked statements and procedures under other identities, for a derivative that is taken inside."""
+    new = {p: Procedure(p.name, p.of) for p in functions}
+
+    def renamed(stmt: Apply) -> Apply:
+        procedure = stmt.op.procedure
+        if procedure is None or procedure not in new:
+            return stmt
+        return replace(stmt, op=procedure_op(new[procedure], has_effect=stmt.op.has_effect))
+
+    changed = {new[p]: replace(f, body=map_applies(f.body, renamed)) for p, f in functions.items()}
+    return map_applies(Block(stmts, Return(Const(None))), renamed).stmts, changed
 
 
 def _returned(atoms: tuple[Atom, ...]) -> Any:

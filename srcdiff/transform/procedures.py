@@ -21,10 +21,11 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf, Unknown
 from srcdiff.ir.nodes import Apply, Block, Const, Function, Op, Operand, Parameter, Procedure, Return, Stmt, Var
 from srcdiff.ir.ops import procedure_op
-from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, procedures_in, vars_of, with_blocks
+from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, procedures_in, renewed, vars_of, with_blocks
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
 from srcdiff.passes.hoist import hoist
+from srcdiff.passes.split_records import split_records
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import Staged
@@ -64,9 +65,14 @@ class Pair:
 
 
 class Pairs:
-    """The procedures of a program, and the pairs of those that derivatives pass through."""
+    """The procedures of a program, and the pairs of those that derivatives pass through.
 
-    def __init__(self, procedures: Mapping[Procedure, Function]) -> None:
+    Where the program will be differentiated again a derivative `recomputes`: the reverse runs the forward sweep itself, and no
+    record is passed, of which a derivative would have no structure.
+    """
+
+    def __init__(self, procedures: Mapping[Procedure, Function], *, recomputes: bool = False) -> None:
+        self.recomputes = recomputes
         self.primals = {p: drop_dead_code(hoist(f)) for p, f in procedures.items()}
         self.pairs: dict[Key, Pair] = {}
         self.forwards: dict[Key, Pair] = {}  # in forward mode a derivative is one function
@@ -213,6 +219,10 @@ class Pairs:
         self.split(Function(primal.name, params, whole, is_inner=True), primal, bars, pair)
 
     def split(self, whole: Function, primal: Function, bars: list[Var], pair: Pair) -> None:
+        if self.recomputes:
+            pair.reads = tuple(range(len(primal.params)))
+            pair.functions = {pair.reverse: _recomputing(pair.reverse.name, whole)}
+            return
         forward, returned, reverse = sweeps(whole)
         own = [p.var for p in primal.params]
         reverse, again = with_replayed(forward, reverse, {*own, *bars})
@@ -241,6 +251,18 @@ class Pairs:
             pair.forward: Function(pair.forward.name, primal.params, block, is_inner=True),
             pair.reverse: Function(pair.reverse.name, tuple(inside), reverse, is_inner=True),
         }
+
+
+def _recomputing(name: str, whole: Function) -> Function:
+    """A function of both sweeps, from the arguments and the adjoints of the results to the gradients."""
+    stmts = tuple(s for s in whole.body.stmts if not (isinstance(s, Apply) and s.op is BETWEEN))
+    assert isinstance(whole.body.end, Return) and isinstance(whole.body.end.value, tuple)
+    gradients = whole.body.end.value[1]
+    assert isinstance(gradients, tuple)
+    body = drop_dead_code_in(Block(stmts, Return(_single(gradients))))
+    params = {p.var: Var(p.var.hint, p.var.kind, p.var.is_users) for p in whole.params}
+    own = tuple(Parameter(p.name, params[p.var]) for p in whole.params)
+    return split_records(Function(name, own, renewed(body, params), is_inner=True))
 
 
 def sweeps(whole: Function) -> tuple[list[Stmt], Operand, Block]:
