@@ -765,3 +765,16 @@ def test_writes_are_in_place_and_the_argument_is_copied_once():
     x = np.array([1.0, 2.0, 3.0])
     source = value_and_grad(loss).source_for(x)
     assert source.count(".copy()") == 1 and "x[0] = x[1] * 2.0" in source
+
+
+def test_what_is_overwritten_whole_is_not_copied_first():
+    def states(U, x):
+        h = np.zeros(4)
+        total = 0.0
+        for _ in range(3):
+            h[:] = np.tanh(U @ h + x)
+            total += np.sum(h**2)
+        return total
+
+    check_gradient(states, S, A4, argnums=(0, 1))
+    assert "h.copy()" not in grad(states, argnums=(0, 1)).source_for(S, A4)

@@ -56,6 +56,8 @@ from srcdiff.ir.walk import (
 )
 from srcdiff.passes.augment import augmentable, augmented
 from srcdiff.passes.detach import detach, views_of
+from srcdiff.rules.inference import is_whole_index
+from srcdiff.rules.staging import same_shape
 
 VERSIONS = frozenset(["index_add", "index_set", "scatter_add", "append", "pop", "insert"])
 """The styles that make a new version of their first argument."""
@@ -210,6 +212,7 @@ class _Decisions(Backward):
         self.users: dict[int, int] = {}
         self.dropped: set[Apply] = set()
         self.augmented: dict[Apply, Apply] = {}
+        self.renewed: dict[Apply, Op] = {}  # what overwrites all of an array that is needed still, and how its value becomes one
 
     def add(self, var: Var) -> None:
         super().add(var)
@@ -227,6 +230,8 @@ class _Decisions(Backward):
             is_alone = copy.op is not _DEEP_COPY or self.holds_alone(copy.args[0])
             if is_alone and self.may_overwrite(copy.args[0]) and (copy is stmt or self.is_apart(copy.args[0], stmt)):
                 self.dropped.add(copy)
+            elif overwrites_all(stmt):
+                self.renewed[stmt] = ops.COPY if self.may_overwrite(stmt.args[2]) else ops.ARRAY_COPY
             else:
                 self.kept.append(copy)
                 self.shown |= self.in_the_way(copy.args[0])
@@ -275,6 +280,17 @@ class _Decisions(Backward):
         return all(own.isdisjoint(self.ownership.of(var).reached) for var in vars_of(read))
 
 
+def overwrites_all(stmt: Apply) -> bool:
+    """Whether a version is the value that is stored, whatever there was before: `y[:] = v`."""
+    if stmt.op is not ops.INDEX_SET or not is_whole_index(stmt.args[1]):
+        return False
+    value, kind = stmt.args[2], stmt.targets[0].kind
+    if not isinstance(value, Var) or not isinstance(value.kind, Array) or not isinstance(kind, Array):
+        return False
+    has_both = value.kind.dims is not None and kind.dims is not None
+    return has_both and value.kind.dtype == kind.dtype and same_shape(value.kind.dims or (), kind.dims or ())
+
+
 def _is_basic(index: Operand) -> bool:
     """Whether an index consists of places and slices, without arrays or lists of places."""
     parts = index if isinstance(index, tuple) else (index,)
@@ -296,8 +312,14 @@ class _Rewrite:
 
     def block(self, block: Block) -> Block:
         stmts: list[Stmt] = []
+        needless = {self.decisions.copy_of[stmt] for stmt in block.stmts if stmt in self.decisions.renewed}
         for stmt in block.stmts:
             match stmt:
+                case Apply() if stmt in needless:
+                    pass
+                case Apply(targets, args=args) if stmt in self.decisions.renewed:
+                    new = Apply(targets, self.decisions.renewed[stmt], (args[2],), (), stmt.origin)
+                    stmts.append(map_stmt(new, self.rename))
                 case Apply() if stmt in self.decisions.dropped:
                     self.same[stmt.targets[0]] = self.rename(_only_var(stmt.args[0]))
                 case Apply() if stmt in self.decisions.augmented:
