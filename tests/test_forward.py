@@ -230,6 +230,8 @@ def test_lists_grow_beside_each_other():
         (lambda x: np.sort(x), (X,), "np.sort(x), x_dot[np.argsort(x)]"),
         (lambda a, b: np.concatenate([a, b]), (X, X), "np.concatenate([a, b]), np.concatenate([a_dot, b_dot])"),
         (lambda a, b: a * b, (X, X), "a * b, b * a_dot + a * b_dot"),
+        (lambda A: A @ A.T, (np.eye(3),), "A @ A.T, product + product.T"),
+        (lambda A: np.max(A, axis=1), (np.eye(3),), "max_A, (ratio_dot / is_equal.sum(axis=1, keepdims=True))[:, 0]"),
     ],
 )
 def test_sources_of_single_functions(f, args, expected):
@@ -247,6 +249,18 @@ def test_a_variable_of_the_users_may_have_the_name_of_a_tangent():
         return x_dot + x_dot_1
 
     assert jvp(f, (3.0,), (1.0,)) == (24.0, 14.0)
+
+
+def test_a_sum_that_may_be_of_nothing():
+    def f(x, flag):
+        found = []
+        for row in x:
+            if flag > 0.0:
+                found.append(row)
+        return np.sum(sum(found)) * 2.0
+
+    assert jvp(f, (np.eye(3), -1.0), (np.eye(3), 0.0)) == (0.0, 0.0)
+    assert jvp(f, (np.eye(3), 1.0), (np.eye(3), 0.0)) == (6.0, 6.0)
 
 
 # ---------------------------------------------------------------- what a partial raises is not caught

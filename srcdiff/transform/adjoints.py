@@ -313,6 +313,15 @@ def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b
         _add(adjoints, key, contribution, b, base)
         return
     if existing is None:
+        back = _index_back(index)
+        if back is not None and isinstance(kind, Array) and kind.dims and contribution.is_full:
+            made = b.made.get(contribution.atom) if isinstance(contribution.atom, Var) else None
+            source = made.args[0] if made is not None and made.op is ops.ITEM and made.args[1] == index else None
+            if not isinstance(source, Var) or dims_of(source.kind) != kind.dims:
+                dtype = contribution.kind.dtype if isinstance(contribution.kind, Array) else kind.dtype
+                source = b.apply(ops.ITEM, (contribution.atom, back), kind=replace(kind, dtype=dtype))
+            _add(adjoints, base, Staged(b, source), b, base)
+            return
         buffer = zero(base, b)
         if is_unique and not isinstance(kind, ListOf):
             atom = b.apply(
@@ -332,6 +341,28 @@ def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b
     if isinstance(result.atom, Var):
         result.atom.hint = f"{base.hint}_bar"
     adjoints.put(base, result)
+
+
+_STEPS = (Const(None), Const(1), Const(-1))
+
+
+def _index_back(index: Operand) -> Operand | None:
+    """The index that undoes one which only makes new axes or turns axes round; None for any other.
+
+    y = x[:, None]    x_bar = y_bar[:, 0]              y = x[::-1]    x_bar = y_bar[::-1]
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    nothing = Const(None)
+    found: list[Operand] = []
+    for part in parts:
+        is_whole = isinstance(part, SliceOf) and part.start == part.stop == nothing
+        if part == nothing:
+            found.append(Const(0))
+        elif part == Const(Ellipsis) or (is_whole and getattr(part, "step", None) in _STEPS):
+            found.append(part)
+        else:
+            return None
+    return tuple(found) if isinstance(index, tuple) else found[0]
 
 
 def _add_to_list(buffer: Staged, index: Operand, contribution: Staged, base: Var, b: Builder, *, is_first: bool) -> Staged:

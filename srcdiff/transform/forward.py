@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from srcdiff.analysis.activity import may_carry
-from srcdiff.analysis.binding import enlarged_in
+from srcdiff.analysis.binding import enlarged_in, unbound_in
 from srcdiff.errors import KindError, NotDifferentiable, SrcdiffError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Opaque, TupleOf
@@ -67,6 +67,7 @@ class Forwarder:
     active: set[Var]
     pairs: Pairs
     enlarged: set[Var] = field(default_factory=set)
+    missing: set[Var] = field(default_factory=set)  # what may be a number where its kind is an array's
     written: Container[Var] = ()  # versions of arrays that are written to: tangents make arrays of their own
     tangents: dict[Var, Tangent] = field(default_factory=dict)
     made_by: dict[Var, Apply] = field(default_factory=dict)
@@ -77,8 +78,9 @@ class Forwarder:
         cls, stmts: Sequence[Stmt], inputs: Sequence[Var], outputs: Sequence[Var], pairs: Pairs, *, column: int = -2
     ) -> Forwarder:
         """What the tangents of a program need to know of it."""
-        enlarged = enlarged_in(Block(tuple(stmts), Yield(())))
-        return cls(carrying(stmts, inputs, outputs), pairs, enlarged, Objects(stmts).versions, column=column)
+        body = Block(tuple(stmts), Yield(()))
+        active = carrying(stmts, inputs, outputs)
+        return cls(active, pairs, enlarged_in(body), unbound_in(body), Objects(stmts).versions, column=column)
 
     # ------------------------------------------------------------ blocks
 
@@ -108,6 +110,8 @@ class Forwarder:
             return
         mark = len(b.stmts)
         if is_active:
+            if any(v in self.missing for v in vars_of(stmt.args)):
+                b.origin = stmt.origin  # as the user wrote it: `np.sum(x)` takes a number too, `x.sum()` does not
             self.differentiate(stmt, b)
         at = mark if _reads(b.stmts[mark:], set(stmt.targets)) else len(b.stmts)
         b.stmts.insert(at, stmt)

@@ -338,6 +338,9 @@ def _bilinear(fw: Forwarder, stmt: Apply, rule: Rule, b: Builder) -> Tangent:
             terms.append(values)
     if len(terms) == 2 and _is_symmetric(rule, pairs):
         return factors.mul(lift(b, 2), _applied(stmt, b, terms[1]))
+    if len(terms) == 2 and _is_product_with_own_transpose(rule, pairs, b):
+        part = _applied(stmt, b, terms[0])
+        return factors.add(part, Staged(b, b.apply(ops.TRANSPOSE, (part.atom,))))
     total: Any = None
     for values in terms:
         part = _applied(stmt, b, values)
@@ -363,6 +366,16 @@ def _is_symmetric(rule: Rule, pairs: Sequence[tuple[str, Operand]]) -> bool:
         return False
     ndim = getattr(operands[0].kind, "ndim", None)
     return rule.fn in (np.vdot, np.vecdot) or (ndim == 1 and rule.fn in (np.dot, np.inner, np.matmul))
+
+
+def _is_product_with_own_transpose(rule: Rule, pairs: Sequence[tuple[str, Operand]], b: Builder) -> bool:
+    """Whether a product is one of a matrix and its transpose, whose terms are each other's transpose."""
+    if rule.fn not in (np.matmul, np.dot) or len(pairs) != 2:
+        return False
+    (_, left), (_, right) = pairs
+    if not (isinstance(left, Var) and isinstance(right, Var)) or getattr(left.kind, "ndim", None) != 2:
+        return False
+    return b.transposed.get(right) is left or b.transposed.get(left) is right
 
 
 def _own_text(fw: Forwarder, stmt: Apply, rule: Rule, text: Any, b: Builder) -> Sequence[Tangent]:

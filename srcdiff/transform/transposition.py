@@ -30,7 +30,7 @@ from srcdiff.transform.reverse import Reverser, carrying
 def transposed(rule: Rule, stmt: Apply, tangents: Mapping[Var, Staged], pairs: Pairs, b: Builder) -> Sequence[Staged | None]:
     """The tangents of a statement's results, from those of its operands."""
     scratch = b.inside()
-    bars = [Var("y_bar", Number("float") if isinstance(t.kind, Number) else t.kind) for t in stmt.targets]
+    bars = [Var(t.hint, Number("float") if isinstance(t.kind, Number) else t.kind) for t in stmt.targets]
     found = list(_contributions(rule, stmt, bars, scratch))
     after = scratch.inside()
     adjoints = Adjoints()
