@@ -153,22 +153,36 @@ class _Renaming(ast.NodeTransformer):
         return outer
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return self._within(node, set(calls.function_locals(node)))
+        return self._function(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = self.hidden.get(node.name, node.name)
-        return self._within(node, set(calls.function_locals(node)))
+        return self._function(node)
+
+    def _function(self, node: ast.Lambda | ast.FunctionDef) -> ast.AST:
+        """Default values are of the scope around."""
+        args = node.args
+        defaults, keyword = args.defaults, args.kw_defaults
+        args.defaults, args.kw_defaults = [], []
+        self._within(node, set(calls.function_locals(node)))
+        args.defaults = [self.visit(default) for default in defaults]
+        args.kw_defaults = [default and self.visit(default) for default in keyword]
+        return node
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        return self._within(node, set(loops.assigned_names([part.target for part in node.generators])))
+        """What the first loop runs over is of the scope around."""
+        first = node.generators[0]
+        iterable, first.iter = first.iter, ast.Constant(None)
+        self._within(node, set(loops.assigned_names([part.target for part in node.generators])))
+        first.iter = self.visit(iterable)
+        return node
 
     visit_GeneratorExp = visit_DictComp = visit_SetComp = visit_ListComp  # type: ignore[assignment]
 
-    def _within(self, node: Any, names: set[str]) -> ast.AST:
+    def _within(self, node: ast.AST, names: set[str]) -> None:
         self.bound.append(names)
-        result = self.generic_visit(node)
+        self.generic_visit(node)
         self.bound.pop()
-        return result
 
 
 class _Weaving:

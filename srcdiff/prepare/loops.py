@@ -474,6 +474,11 @@ class Slot:
     inits: list[Operand] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
     firsts: list[tuple[Var, Var]] = field(default_factory=list)  # of arrays: the parameter, and what it is at first
+    arrays: dict[int, Var] = field(default_factory=dict)  # what places of a list or dict hold that is not carried for them
+
+    @property
+    def kept(self) -> frozenset[int]:
+        return frozenset(self.arrays)
 
 
 class Attempt:
@@ -488,6 +493,7 @@ class Attempt:
         poisoned: dict[Any, str],
     ):
         self.kinds, self.skeletons, self.mutated, self.demoted, self.poisoned = kinds, skeletons, mutated, demoted, poisoned
+        self.replaced: set[tuple[Any, int]] = set()  # places of lists and dicts that come to hold another array
         self.natures: dict[tuple[Any, int], bool | None] = {}  # of scalars: whether they are arrays after a trip
         self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
         self.indexed = False  # arrays are walked by an index, since the body writes to one of them
@@ -611,7 +617,7 @@ def _lower_once(
     elsewhere |= {arrays.root_of(low, array) for array in (*walked, *(a for context in low.loops for a in context.walked))}
     slots = [_head(low, name, name, low.frame.vars.get(name, Const(UNBOUND)), attempt, elsewhere) for name in names]
     slots += [_head(low, p, p.name, low.attribute_in(low.store, p.owner, p.name), attempt, elsewhere) for p in attempt.places]
-    slots += [_head_state(low, ref, attempt) for ref in attempt.mutated]
+    slots += [_head_state(low, ref, attempt, elsewhere) for ref in attempt.mutated]
     for source in header.sources:
         if isinstance(source.iterable, Var) and isinstance(source.target, Var) and arrays.is_array(low, source.target):
             arrays.tie_like(low, source.target, [source.iterable])
@@ -724,17 +730,21 @@ def _head(low: Lowering, key: Any, name: str, value: Value, attempt: Attempt, el
         skeleton, leaves = _LIST_OF_RUN, [_as_run_list(low, value, attempt.grown[key])]
     slot.skeleton = skeleton
     slot.params = [_param(low, slot, i, init, attempt, not name.startswith("<")) for i, init in enumerate(leaves)]
-    for init, param in zip(leaves, slot.params):
-        if arrays.is_array(low, init) and isinstance(param, Var):
-            for other in _also_shows(low, init, elsewhere):
-                arrays.tie(low, param, other)
-                attempt.tied.add(((slot.key, slot.params.index(param)), other))
-    are_arrays = [isinstance(param, Var) and arrays.is_array(low, init) for init, param in zip(leaves, slot.params)]
-    slot.firsts = [pair for pair, is_array in zip(zip(slot.params, leaves), are_arrays) if is_array]
+    _tie_first(low, slot, leaves, elsewhere, attempt)
     slot.inits = [low.current(init) if isinstance(init, Var) else init for init in leaves]
     low.store = entry
     _bind(low, key, rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object))
     return slot
+
+
+def _tie_first(low: Lowering, slot: Slot, leaves: list[Any], elsewhere: set[Var], attempt: Attempt) -> None:
+    """Tie carried arrays to what else shows what they are at first."""
+    for i, (init, param) in enumerate(zip(leaves, slot.params)):
+        if arrays.is_array(low, init) and isinstance(param, Var):
+            for other in _also_shows(low, init, elsewhere):
+                arrays.tie(low, param, other)
+                attempt.tied.add(((slot.key, i), other))
+            slot.firsts.append((param, init))
 
 
 def _bind(low: Lowering, key: Any, value: Value) -> None:
@@ -832,7 +842,7 @@ def _with_any_length(kind: Kind) -> Kind:
     return ListOf(_with_any_length(kind.item), opaque()) if isinstance(kind, ListOf) else kind
 
 
-def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
+def _head_state(low: Lowering, ref: Any, attempt: Attempt, elsewhere: set[Var]) -> Slot:
     slot = Slot(ref, ref.hint if isinstance(ref, Var) else list_hint(low, ref))
     if ref in attempt.poisoned:
         reason = Poison(attempt.poisoned[ref])
@@ -856,9 +866,12 @@ def _head_state(low: Lowering, ref: Any, attempt: Attempt) -> Slot:
         low.store[ref] = slot.params[0]
         return slot
     pairs = state if isinstance(ref, ListRef) else tuple(v for _, v in state)
-    skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False)
+    _, atoms = flatten(tuple(pairs), low.store, lambda r: False)
+    slot.arrays = {i: a for i, a in enumerate(atoms) if arrays.is_array(low, a) and (ref, i) not in attempt.replaced}  # type: ignore[misc]
+    skeleton, leaves = flatten(tuple(pairs), low.store, lambda r: False, slot.kept)
     slot.skeleton, slot.inits = skeleton, [low.current(init) if isinstance(init, Var) else init for init in leaves]
     slot.params = [_param(low, slot, i, init, attempt, ref in low.cell_names) for i, init in enumerate(leaves)]
+    _tie_first(low, slot, leaves, elsewhere, attempt)
     values = rebuild(skeleton, list(slot.params), low.new_list, low.new_dict, low.new_object)
     low.store[ref] = values if isinstance(ref, ListRef) else tuple((k, v) for (k, _), v in zip(state, values))
     return slot
@@ -1008,7 +1021,8 @@ def _ties_settled(
             value = _value_at(low, slot, end)
             if not _is_bound(value) or isinstance(value, Poison):
                 continue
-            for i, leaf in enumerate(flatten(value, end.state[1], attempt.follows)[1]):
+            follow = attempt.follows if isinstance(slot.key, (str, Place)) else lambda _: False
+            for i, leaf in enumerate(flatten(value, end.state[1], follow, slot.kept)[1]):
                 if arrays.is_array(low, leaf) and isinstance(leaf, Var):
                     roots[slot.key, i] = arrays.root_of(low, leaf)
         for place, root in roots.items():
@@ -1080,9 +1094,17 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
         return False
     if isinstance(value, Const) and value.value is UNBOUND:
         return True
-    skeleton, leaves = flatten(
-        value, end.state[1], lambda r: attempt.follows(r) and (slot.skeleton is None or _takes_apart(slot.skeleton))
-    )
+    follow = lambda r: attempt.follows(r) and (slot.skeleton is None or _takes_apart(slot.skeleton))  # noqa: E731
+    if slot.kept and (replaced := _replaced(slot, flatten(value, end.state[1], follow)[1])):
+        attempt.replaced |= replaced
+        for facts in (attempt.kinds, attempt.natures):  # they count the places anew
+            for place in [place for place in facts if place[0] == slot.key]:
+                del facts[place]
+        attempt.tied = {
+            pair for pair in attempt.tied if slot.key not in (pair[0][0], pair[1][0] if isinstance(pair[1], tuple) else 0)
+        }
+        return False
+    skeleton, leaves = flatten(value, end.state[1], follow, slot.kept)
     if slot.skeleton is None:
         attempt.skeletons[slot.key] = skeleton
         for i, x in enumerate(leaves):
@@ -1135,6 +1157,13 @@ def _agrees(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt)
             attempt.kinds[(slot.key, i)] = joined
             stable = False
     return stable
+
+
+def _replaced(slot: Slot, atoms: list[Any]) -> set[tuple[Any, int]]:
+    """The places of a list or dict that hold another array at the end of a trip than before the loop."""
+    if len(atoms) != len(slot.inits) + len(slot.kept):
+        return set()  # of another structure
+    return {(slot.key, i) for i, array in slot.arrays.items() if atoms[i] is not array}
 
 
 def _grown(low: Lowering, slot: Slot, value: Value, end: Any, attempt: Attempt) -> ListOf | None:
@@ -1284,7 +1313,8 @@ def _flat_ends(
             agrees = False
             continue
         opens = skeleton is None or _takes_apart(skeleton)
-        found, leaves = flatten(value, end.state[1], lambda r, opens=opens: attempt.follows(r) and opens)  # type: ignore[misc]
+        follow = lambda r, opens=opens: attempt.follows(r) and opens  # noqa: E731
+        found, leaves = flatten(value, end.state[1], follow, slot.kept)
         if skeleton is None:
             skeleton = found
         if found == skeleton:

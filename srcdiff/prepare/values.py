@@ -11,7 +11,8 @@ Lists, dicts and objects have identity: a name holds a reference, the store hold
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -235,16 +236,22 @@ class Skeleton:
 _LEAF = Skeleton("leaf", None)
 
 
-def flatten(value: Value, store: Store, follow: Callable[[Any], bool]) -> tuple[Skeleton, list[Atom]]:
-    """A value as a skeleton and its atoms; `follow` says which lists, dicts and objects are taken apart by what they contain."""
+def flatten(value: Value, store: Store, follow: Callable[[Any], bool], kept: Container[int] = ()) -> tuple[Skeleton, list[Atom]]:
+    """A value as a skeleton and its atoms; `follow` says which lists, dicts and objects are taken apart by what they contain.
+
+    The variables at the places `kept`, counted among the atoms, belong to the skeleton.
+    """
     leaves: list[Atom] = []
     around: list[Any] = []
+    place = itertools.count()
 
     def visit(v: Value) -> Skeleton:
         match v:
             case Ref():
                 return Skeleton("static", _Same(v.value))
             case Var() | Const() | Free():
+                if next(place) in kept and isinstance(v, Var):
+                    return Skeleton("static", _Same(v))
                 leaves.append(v)
                 return _LEAF
             case tuple():
@@ -336,7 +343,7 @@ def rebuild(
 
 def _is_plain(held: Any) -> bool:
     return not isinstance(
-        held, (*REFERENCES, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison, Derivative, Pulled)
+        held, (*REFERENCES, Var, Record, Closure, Partial, Method, Iterable, Super, Generator, Poison, Derivative, Pulled)
     )
 
 

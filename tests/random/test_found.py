@@ -268,6 +268,33 @@ def f(x, g):
     return np.sum(y)
 """)
 
+found("two items of a dict are one array, which a loop writes to", f"({SQUARE}, 0.4)", (0, 1))("""
+def f(x, s):
+    d = dict(m=x, v=s, new=x)
+    for i, (_, row) in enumerate(zip(d["new"], d["new"])):
+        row += i
+        d["v"] = 1.3
+    return np.mean(d["m"]) * d["v"]
+""")
+found("an item of a list is one array throughout a loop, another is replaced", f"({SQUARE}, 0.4)", (0, 1))("""
+def f(x, s):
+    p = [x, x * s, x]
+    for i in range(3):
+        p[1] = p[1] * p[0]
+        x[0] += 1.0
+        p[0] *= 2.0
+    return np.mean(p[0] * p[1] + p[2] + x)
+""")
+found("a generator expression over a variable of that name around it", f"({SQUARE},)")("""
+def f(x):
+    for u in x:
+        pass
+    k = 2.0
+    a = sum(sum(u for u in u) for u in x)
+    b = max(max((u for u in u.ravel())) for u in x.ravel())
+    return a * b + sum((lambda u, k=u: u * k)(v) for v, u in zip(x[0], x[1])) * k
+""")
+
 WITHOUT_AXES = [
     "np.tensordot(a, a, axes=1)", "np.where(s > 0, s, 2.0)", "np.squeeze(a[:1])", "np.reshape(s, ())", "np.copy(s)",
     "np.array(s)", "np.asarray(s)", "np.transpose(s)", "np.select([s > 0], [s], 0.5)", "np.broadcast_to(s, ()).copy()",
