@@ -52,6 +52,10 @@ class WrittenTwice(Exception):
     """Two expressions that gave one value so far stand for two arrays: one of them is written to."""
 
 
+class LayoutMatters(Exception):
+    """Whether an argument lies in memory in the order of its indices decides what a write changes."""
+
+
 _SURE_VIEWS = frozenset(
     [
         np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.flip, np.fliplr,
@@ -114,9 +118,15 @@ def view_of(low: Lowering, handle: Var) -> Apply | None:
         return stmt
     if stmt.op.style == "call" and stmt.op.fn in _SURE_VIEWS and not (stmt.op.fn is np.diag and base.kind.ndim == 1):
         return stmt
-    if stmt.op.style == "call" and stmt.op.fn in (np.reshape, np.ravel) and _is_contiguous(low, base):
+    if is_reshape(stmt) and _is_contiguous(low, base):
         return stmt
     return None
+
+
+def is_reshape(stmt: Apply) -> bool:
+    """Whether a statement gives an array another shape, in the order of its indices: a view where it lies in that order."""
+    is_plain = len(stmt.args) == (2 if stmt.op.fn is np.reshape else 1) and not stmt.kwargs
+    return stmt.op.style == "call" and stmt.op.fn in (np.reshape, np.ravel) and is_plain
 
 
 def _is_contiguous(low: Lowering, var: Var) -> bool:
@@ -124,14 +134,39 @@ def _is_contiguous(low: Lowering, var: Var) -> bool:
     root = handle_of(low, var)
     stmt = low.builder.made.get(root)
     if stmt is None:
-        return False
+        if root in low.contiguous and low.asks_layout:
+            low.requirements[f"{low.contiguous[root]}.flags.c_contiguous"] = True
+        return root in low.contiguous and low.asks_layout
     if stmt.op is ops.ARRAY_COPY:
         return True
+    if stmt.op is ops.ITEM:
+        return _is_block(stmt.args[1]) and isinstance(stmt.args[0], Var) and _is_contiguous(low, stmt.args[0])
     if stmt.op.style == "call" and stmt.op.fn in (np.reshape, np.ravel):
         return isinstance(stmt.args[0], Var) and _is_contiguous(low, stmt.args[0])
     is_fresh = stmt.op.style in ("binary", "unary") or (stmt.op.style == "call" and not is_view(stmt))
     one_axis = isinstance(root.kind, Array) and root.kind.ndim == 1
     return is_fresh and (one_axis or stmt.op.fn in _CONTIGUOUS) and not any(k == "order" for k, _ in stmt.kwargs)
+
+
+def _is_block(index: Operand) -> bool:
+    """Whether an index takes what lies together: integers, then perhaps a slice without a step."""
+    *first, last = index if isinstance(index, tuple) and index else (index,)
+    is_slice = isinstance(last, SliceOf) and isinstance(last.step, Const) and last.step.value in (None, 1)
+    return all(_is_int(part) for part in first) and (is_slice or _is_int(last))
+
+
+def shape_anew(low: Lowering, target: Var) -> None:
+    """Note what shows an argument if that lies in order, where the guard does not ask yet."""
+    stmt = low.builder.made[target]
+    base = stmt.args[0]
+    while (
+        isinstance(base, Var)
+        and (inner := low.builder.made.get(handle_of(low, base))) is not None
+        and view_of(low, handle_of(low, base))
+    ):
+        base = inner.args[0]
+    if is_reshape(stmt) and isinstance(base, Var) and handle_of(low, base) in low.contiguous and not low.asks_layout:
+        low.unordered.add(target)
 
 
 def root_of(low: Lowering, handle: Var) -> Var:
@@ -340,6 +375,8 @@ def new_version(low: Lowering, root: Var, version: Var) -> None:
     _check_own(low, root)
     if low.builder.merged is not None and root in low.builder.merged:
         raise WrittenTwice
+    if low.unordered and not low.unordered.isdisjoint((root, *low.ties.get(root, ()))):
+        raise LayoutMatters
     require_apart(low, root)
     version.hint, version.is_users = root.hint, root.is_users
     low.versions[version] = root

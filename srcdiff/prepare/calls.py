@@ -387,6 +387,7 @@ def call_primitive(low: Lowering, rule: Rule, args: tuple[Value, ...], kwargs: d
         for target in targets:
             if arrays.view_of(low, target) is None:  # a view or a copy, as the memory of the argument lies
                 arrays.tie_like(low, target, arrays.arrays_in(low, (*args, *kwargs.values())))
+                arrays.shape_anew(low, target)
     if len(targets) == 1:
         return expressions.opened(low, targets[0])
     values: Any = tuple(targets)

@@ -40,6 +40,7 @@ class Leaf:
     kind: Kind
     path: str
     cls: type | None = None  # of a number of a class of its own (an IntEnum); np.ndarray of an array without axes
+    is_contiguous: bool = field(default=False, compare=False)  # an array that lies in memory in the order of its indices
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def describe(value: Any, path: str) -> Structure:
                     why="Its operators may mean something else than an array's.",
                     instead="pass a plain array: np.asarray(x).",
                 )
-            return Leaf(_array_kind(value, path), path, np.ndarray if isinstance(value, np.ndarray) and value.ndim == 0 else None)
+            cls = np.ndarray if isinstance(value, np.ndarray) and value.ndim == 0 else None
+            return Leaf(_array_kind(value, path), path, cls, value.flags.c_contiguous)
         case bool() | int() | float() | complex():
             of = next(t for t in (bool, int, float, complex) if isinstance(value, t))
             kind = Number(of.__name__, Dim(path, int(value)) if of is int and isinstance(value, int) else None)
@@ -303,6 +305,8 @@ def _open(low: Lowering, s: Structure, atom: Any, hint: str, leaves: dict[int, V
             value = leaves.get(id(s), atom)
             if isinstance(s.kind, Array) and isinstance(value, Var):
                 low.paths[value] = s.path
+                if s.is_contiguous and s.kind.dims:
+                    low.contiguous[value] = s.path
             if s.cls is np.ndarray and is_scalar(s.kind):
                 low.without_axes[value] = True
             return value

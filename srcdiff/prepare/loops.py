@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from srcdiff.errors import KindError, SyntaxNotAccepted
+from srcdiff.errors import KindError, SrcdiffError, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import (
     INT,
@@ -533,7 +533,7 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
         arrays.forget_since(low, first)
         del low.builder.stmts[count:]
         low.builder.known = dict(known)
-        done = _lower_once(low, node, iterable, names, attempt)
+        done = _attempted(low, node, iterable, names, attempt)
         if done is not None:
             break
     else:
@@ -550,6 +550,23 @@ def _dynamic(low: Lowering, node: ast.For | ast.While, iterable: Value, rest: Ca
     if can_return:
         return _after_return(low, node, following)
     return following() if node.orelse else None
+
+
+def _attempted(
+    low: Lowering, node: ast.For | ast.While, iterable: Value, names: dict[str, None], attempt: Attempt
+) -> bool | None:
+    """One lowering of the loop. What is refused since rows were taken for arrays of their own is lowered anew, by an index."""
+    was_indexed, was_poisoned = attempt.indexed, dict(attempt.poisoned)
+    here = low.builder, low.depth, low.frame, list(low.loops)
+    try:
+        return _lower_once(low, node, iterable, names, attempt)
+    except SrcdiffError:
+        if attempt.indexed == was_indexed:
+            raise
+        low.builder, low.depth, low.frame, contexts = here
+        low.loops[:] = contexts
+        attempt.poisoned = was_poisoned
+        return None
 
 
 def _after_return(low: Lowering, node: ast.stmt, rest: Callable[[], Any]) -> Any:

@@ -111,6 +111,9 @@ class Lowering:
     changed: set[Var] = field(default_factory=set)  # arrays that are written to
     written: set[Any] = field(default_factory=set)  # objects of which an attribute is set
     without_axes: dict[Any, bool | None] = field(default_factory=dict)  # scalars (and lists of them) that are arrays; or may be
+    contiguous: dict[Var, str] = field(default_factory=dict)  # arguments that lie in the order of their indices → their path
+    asks_layout: bool = False  # the guard asks whether they do
+    unordered: set[Var] = field(default_factory=set)  # what a reshape of them gives, while the guard does not ask
     unsure: set[Var] = field(default_factory=set)  # names that one path leaves unbound
     versions: dict[Var, Var] = field(default_factory=dict)  # what an array was changed to → the array's handle
     ties: dict[Any, set[Any]] = field(default_factory=dict)  # handles (and lists) that may share memory, both ways

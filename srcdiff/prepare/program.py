@@ -68,11 +68,11 @@ def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any
     unrolled: dict[ast.AST, Exception] = {}
     long: set[ast.AST] = set()
     short: set[ast.AST] = set()
-    keeps_apart = False
+    keeps_apart = asks_layout = False
     while True:
         try:
             known = Procedures(dict(recursive), dict(unrolled), set(long), set(short))
-            return _prepare(source, structures, known, derive, keeps_apart=keeps_apart)
+            return _prepare(source, structures, known, derive, keeps_apart=keeps_apart, asks_layout=asks_layout)
         except Recursion as found:
             if found.fn in recursive and found.lists.keys() <= recursive[found.fn].keys():
                 raise found.otherwise from None
@@ -89,12 +89,22 @@ def prepare(source: FunctionSource, structures: Map[str, Structure], derive: Any
             long.add(lengthy.fn)
         except arrays.WrittenTwice:
             keeps_apart = True
+        except arrays.LayoutMatters:
+            asks_layout = True
 
 
 def _prepare(
-    source: FunctionSource, structures: Map[str, Structure], known: Procedures, derive: Any, *, keeps_apart: bool
+    source: FunctionSource,
+    structures: Map[str, Structure],
+    known: Procedures,
+    derive: Any,
+    *,
+    keeps_apart: bool,
+    asks_layout: bool,
 ) -> Primal:
-    """`keeps_apart`: two expressions that give equal arrays give two arrays, since one of them is written to."""
+    """`keeps_apart`: two expressions that give equal arrays give two arrays, since one of them is written to. `asks_layout`:
+    whether arguments lie in the order of their indices is asked, since a reshape of one is written to.
+    """
     fn = source.node
     assert not isinstance(fn, ast.AsyncFunctionDef)
     prologue = Builder()
@@ -102,6 +112,7 @@ def _prepare(
     frame.node = fn
     low = Lowering(frame, prologue, serial=itertools.count(), procedures=known)
     low.root_source, low.prologue, low.derive = source, prologue, derive
+    low.asks_layout = asks_layout
     prologue.current, prologue.written = low.current, low.changed
     prologue.merged, prologue.keeps_apart = set(), keeps_apart
     params: list[Parameter] = []

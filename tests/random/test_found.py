@@ -295,6 +295,28 @@ def f(x):
     return a * b + sum((lambda u, k=u: u * k)(v) for v, u in zip(x[0], x[1])) * k
 """)
 
+found("rows are read after the array that a loop walks was written to", f"({SQUARE},)")("""
+def f(x):
+    s = 0.0
+    for row in x:
+        x *= 0.5
+        s += np.sum(row * row)
+    for row in x:
+        x[[0, 1]] = x
+        if np.sum(row):
+            s = s + np.sum(row)
+    return s
+""")
+found("a reshape of an argument that lies in order is a view", f"({SQUARE},)")("""
+def f(x):
+    x.ravel()[0] = 2.0
+    v = x.reshape(4)
+    v[1] *= x[0, 0] * v[2]
+    w = x[1].reshape(-1)
+    w[0] = 0.3 * w[1]
+    return np.sum(x * x) + np.sum(v)
+""")
+
 WITHOUT_AXES = [
     "np.tensordot(a, a, axes=1)", "np.where(s > 0, s, 2.0)", "np.squeeze(a[:1])", "np.reshape(s, ())", "np.copy(s)",
     "np.array(s)", "np.asarray(s)", "np.transpose(s)", "np.select([s > 0], [s], 0.5)", "np.broadcast_to(s, ()).copy()",
@@ -354,6 +376,33 @@ SEEN_ELSEWHERE = [
 def test_rows_that_outlive_their_loop_are_not_lost(body: str) -> None:
     outcome = check(Program(f"import numpy as np\n\n\ndef f(b):\n    {body}\n", f"({SQUARE},)", (0,)))
     assert outcome.sort in ("fine", "refused"), f"{outcome.sort}: {outcome.reason}"
+
+
+def test_the_guard_asks_how_an_argument_lies_where_that_matters() -> None:
+    import numpy as np
+
+    import srcdiff
+    from srcdiff.errors import SrcdiffError
+
+    def f(x: Any) -> Any:
+        v = x.reshape(4, 3)
+        v[1] *= 3.0
+        return np.sum(x * x) + np.sum(v)
+
+    def g(x: Any) -> Any:
+        v = x.ravel()
+        v[1] *= 3.0
+        return np.sum(v * v)
+
+    x = np.arange(12.0).reshape(3, 4)
+    turned = np.arange(12.0).reshape(4, 3).T
+    bar = srcdiff.grad(f)(x)
+    assert bar[0].tolist() == [1.0, 3.0, 5.0, 57.0]
+    with pytest.raises(SrcdiffError, match="may share memory"):
+        srcdiff.grad(f)(turned)
+    gradient = srcdiff.grad(g)
+    assert gradient(turned)[0, :2].tolist() == [0.0, 54.0]
+    assert gradient(x)[0, :2].tolist() == [0.0, 18.0]
 
 
 @pytest.mark.parametrize("program", FOUND)
