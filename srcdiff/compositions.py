@@ -139,3 +139,7 @@ def _product(f: Callable[..., Any], argnums: Argnums, mode: str) -> Composed:
         names = {"jvp": jvp, "grad": grad, "f": f}
     made = written_around(f, mode, body, names, ("v",))
     return Composed(made, f"{mode}", f, functools.partial(_product, f, argnums, mode))
+
+
+for _function in (jacrev, jacobian, hessian, hvp, vhp):
+    _function.differentiates = _function.__name__  # type: ignore[union-attr]

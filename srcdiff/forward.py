@@ -265,3 +265,4 @@ def tangent_like(template: Any, dot: Any, path: str) -> Any:
 
 
 jvp.differentiates = "jvp"  # type: ignore[attr-defined]
+jacfwd.differentiates = "jacfwd"  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from srcdiff import grad, jvp, value_and_grad, vjp
+from srcdiff import grad, hessian, hvp, jacfwd, jacrev, jvp, value_and_grad, vjp
 from tests.support.gradients import check_gradient
 from tests.test_writes import PROGRAMS
 
@@ -193,3 +193,13 @@ def test_through_recursion():
     check_gradient(lambda x: np.sum(grad(lambda y: halves(y))(x) * v), x)
     check_gradient(lambda x: jvp(lambda y: halves(y) * power(y[0], 3), (x,), (v,))[1], x)
     check_gradient(lambda x: vjp(lambda y: halves(y), x)[1](1.0)[0] @ v, x)
+
+
+def test_jacobians_and_hessians_inside():
+    def field(x):
+        return np.stack([x[0] * x[1], np.sin(x[2]), x[0] ** 2 * x[2]])
+
+    check_gradient(lambda x: np.sum(jacfwd(field)(x) ** 2), X)
+    check_gradient(lambda x: np.linalg.det(jacrev(field)(x)), X)
+    check_gradient(lambda x: np.sum(hessian(rosenbrock)(x) * np.outer(x, x)), X)
+    check_gradient(lambda x, v: v @ hvp(rosenbrock)(x, v), X, np.array([0.1, -2.0, 1.0]), argnums=(0, 1))

@@ -171,7 +171,7 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             NoRule,
             f"`{text}` is called inside a differentiated function",
             node,
-            why="Of the functions of this package grad, value_and_grad, vjp and jvp are accepted there.",
+            why="Of the functions of this package those that take derivatives are accepted there.",
             instead="compute it outside, and pass its result as an argument.",
         )
     if isinstance(value, (functools.partial, types.MethodType)):

@@ -74,7 +74,10 @@ def make(low: Lowering, mode: str, args: Args, kwargs: Kwargs, node: ast.AST) ->
         raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
     has_aux = bound.get("has_aux", Const(False)) == Const(True)
     chosen = tuple(n.value for n in numbers)
-    return Derivative(fn, Task(mode, chosen, not isinstance(argnums, tuple), has_aux))
+    is_single = not isinstance(argnums, tuple)
+    if mode == "hessian":
+        return Derivative(Derivative(fn, Task("grad", chosen, is_single, has_aux)), Task("jacfwd", chosen, is_single, has_aux))
+    return Derivative(fn, Task(mode, chosen, is_single, has_aux))
 
 
 def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
@@ -82,6 +85,8 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
     fn, task = derivative.fn, derivative.task
     if task.mode == "value":
         return calls.call_value(low, fn, args, kwargs, node)
+    if task.mode in ("hvp", "vhp"):
+        return _product(low, derivative, args, kwargs, node)
     names = _parameter_names(fn, len(args))
     given: dict[str, Value] = {**dict(zip(names, args)), **kwargs}
     chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
@@ -91,6 +96,15 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
     assert isinstance(body.end, Return)
     _add(low, body.stmts)
     return _value_of(low, body.end.value)
+
+
+def _product(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """`hvp(f)(*args, v)`: the tangent of the gradient."""
+    task = derivative.task
+    slope = Derivative(derivative.fn, Task("grad", task.argnums, task.is_single))
+    vectors = (args[-1],) if task.is_single else args[-1]
+    chosen = tuple(Const(a) for a in task.argnums)
+    return push(low, (slope, args[:-1], vectors, chosen), kwargs, node)[1]
 
 
 def pull(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
