@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib.util
+import inspect
 import json
 import math
 import os
@@ -53,7 +54,16 @@ TOLERANCE = 1e-8
 
 def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, Any]]:
     """Value and gradient by srcdiff, against the one written by hand and against the primal."""
-    columns = {"kernel": 20, "size": 7, "primal µs": 11, "hand µs": 11, "srcdiff µs": 11, "/hand": 7, "/primal": 8}
+    columns = {
+        "kernel": 20,
+        "size": 7,
+        "primal µs": 11,
+        "hand µs": 11,
+        "srcdiff µs": 11,
+        "/hand": 7,
+        "/primal": 8,
+        "jvp/primal": 11,
+    }
     table = Table("speed", columns)
     for size in sizes:
         for name in kernels:
@@ -68,12 +78,28 @@ def speed(kernels: list[str], sizes: list[str], rounds: int) -> list[dict[str, A
                 table.failed(f"{name:20} {size:7}", failure)
                 continue
             calls = {"primal": partial(kernel.loss, *args), "hand": partial(kernel.by_hand, *args), "srcdiff": partial(f, *args)}
-            primal, hand, ours = (1e6 * t for t in medians(calls, rounds).values())
-            table.row(name, size, primal, hand, ours, ours / hand, ours / primal)
-    for column in ("/hand", "/primal"):
+            calls["jvp"] = partial(
+                srcdiff.jvp(kernel.loss, argnums=kernel.ARGNUMS).compile(*args), *args, **tangents(kernel, args)
+            )
+            primal, hand, ours, along = (1e6 * t for t in medians(calls, rounds).values())
+            table.row(name, size, primal, hand, ours, ours / hand, ours / primal, along / primal)
+    for column in ("/hand", "/primal", "jvp/primal"):
         if table.rows:
             print(f"geometric mean of {column}: {math.exp(statistics.fmean(math.log(row[column]) for row in table.rows)):.2f}")
     return table.rows
+
+
+def tangents(kernel: ModuleType, args: tuple[Any, ...]) -> dict[str, Any]:
+    """A direction of ones for each argument that the kernel is differentiated by, by the names that a jvp takes them by."""
+
+    def ones(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: ones(part) for key, part in value.items()}
+        return np.ones_like(value) if isinstance(value, np.ndarray) else 1.0
+
+    names = list(inspect.signature(kernel.loss).parameters)
+    numbers = (kernel.ARGNUMS,) if isinstance(kernel.ARGNUMS, int) else kernel.ARGNUMS
+    return {f"{names[n]}_dot": ones(args[n]) for n in numbers}
 
 
 def dispatch(folder: Path, rounds: int) -> list[dict[str, Any]]:

@@ -692,6 +692,20 @@ def held_outside(x, T):
     return np.sum(u * x)
 
 
+@prog(M[:, :1], M)
+def value_with_more_axes_than_the_place(x, y):
+    y = y.copy()
+    y[:] = x[None]
+    return np.sum(y * np.arange(4.0))
+
+
+@prog(A4[:1])
+def value_of_one_with_more_axes(x):
+    y = np.zeros((2, 3))
+    y[:, 1:] = x[None, None] * 2.0
+    return np.sum(y**2)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradient(name):
     f, args = PROGRAMS[name]

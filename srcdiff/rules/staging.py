@@ -640,8 +640,10 @@ def unbroadcast(value: Staged, dims: Dims, like: Atom) -> Staged:
     if dims == value.dims:
         return value
     lead = len(value.dims) - len(dims)
-    if lead < 0:
-        return Staged(value.builder, value.atom, dims, lambda: like)
+    if lead < 0:  # `s[:] = a[None]`: leading axes of length 1 that the place does not have
+        own = dims[-lead:]
+        part = like if own == value.dims else value.builder.item(like, tuple(Const(0) for _ in range(-lead)))
+        return Staged(value.builder, unbroadcast(value, own, part).atom, dims, lambda: like)
     if not dims:
         return reduce_sum(value)  # type: ignore[no-any-return]
     kept = []
