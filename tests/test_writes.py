@@ -792,3 +792,29 @@ def test_what_is_overwritten_whole_is_not_copied_first():
 
     check_gradient(states, S, A4, argnums=(0, 1))
     assert "h.copy()" not in grad(states, argnums=(0, 1)).source_for(S, A4)
+
+
+def back_substitution(U, b):
+    b = b.copy()
+    n = len(b)
+    x = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        x[i] = b[i] / U[i, i]
+        b[:i] -= U[:i, i] * x[i]
+    return np.sum(x**2)
+
+
+def test_slices_between_the_same_numbers_of_arrays_of_equal_length():
+    gradient = grad(back_substitution, argnums=(0, 1))
+    U = np.triu(S) + 3 * np.eye(4)
+    check_gradient(back_substitution, U, A4, argnums=(0, 1))
+    assert "unbroadcast" not in gradient.source_for(U, A4)
+    gradient(U, A4)
+    gradient(U[:3, :3], A4[:3])
+    assert len(gradient._lives) == 1
+    wide = np.vstack([U, U])  # another variant, since the lengths differ
+    assert same_gradient(gradient(wide, A4), (np.vstack([gradient(U, A4)[0], np.zeros((4, 4))]), gradient(U, A4)[1]))
+
+
+def same_gradient(a, b):
+    return all(np.allclose(x, y, rtol=1e-12) for x, y in zip(a, b))

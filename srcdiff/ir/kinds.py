@@ -142,17 +142,19 @@ def is_of_values(length: Length) -> bool:
 
 
 _facts: contextvars.ContextVar[dict[str, bool] | None] = contextvars.ContextVar("facts", default=None)
+_seen: contextvars.ContextVar[list[Length] | None] = contextvars.ContextVar("seen", default=None)
 
 
 @contextlib.contextmanager
 def recording_facts() -> Iterator[dict[str, bool]]:
-    """Collect the answers of `is_one`: expression of a length → whether it is 1."""
+    """Collect the answers of `is_one`: expression of a length → whether it is 1, and which lengths are to be equal."""
     facts: dict[str, bool] = {}
-    token = _facts.set(facts)
+    token, seen = _facts.set(facts), _seen.set([])
     try:
         yield facts
     finally:
         _facts.reset(token)
+        _seen.reset(seen)
 
 
 def is_one(length: Length) -> bool | None:
@@ -167,6 +169,27 @@ def is_one(length: Length) -> bool | None:
     if facts is not None:
         facts[length.expr] = length.hint == 1
     return length.hint == 1
+
+
+def representative(length: Length) -> Length:
+    """The first length asked about that is equal to this one; that they are equal joins the guard.
+
+    So slices between the same numbers of two arrays of equal length are equally long: `b[:i]` and `U[:i, i]`.
+    """
+    facts = _facts.get()
+    told = length if isinstance(length, int) else length.hint
+    if facts is None or told is None or (isinstance(length, Dim) and length.expr is None):
+        return length
+    seen = _seen.get()
+    assert seen is not None
+    for other in seen:
+        if other == length:
+            return other
+        if (other if isinstance(other, int) else other.hint) == told:
+            facts[f"({length} == {other})"] = True
+            return other
+    seen.append(length)
+    return length
 
 
 @dataclass(frozen=True, slots=True)

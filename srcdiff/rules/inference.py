@@ -31,6 +31,7 @@ from srcdiff.ir.kinds import (
     join,
     one_of_several,
     opaque,
+    representative,
     spoken_kind,
     told_by,
 )
@@ -343,7 +344,7 @@ def slice_length(length: Length, part: SliceOf) -> Length:
     if any(p is None and not _is_none(q) for p, q in ((start, part.start), (stop, part.stop), (step, part.step))):
         places = (part.start, part.stop, part.step)
         key = tuple(p.serial if isinstance(p, Var) else repr(p) for p in places)
-        return told_by((length, *key)) if all(isinstance(p, (Var, Const)) for p in places) else opaque()
+        return told_by((representative(length), *key)) if all(isinstance(p, (Var, Const)) for p in places) else opaque()
     if start is None and stop is None and step in (None, -1, 1):
         return length
     if isinstance(length, int) and not any(isinstance(p, Dim) for p in (start, stop, step)):
