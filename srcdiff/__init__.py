@@ -48,3 +48,8 @@ __all__ = [
     "vhp",
     "vjp",
 ]
+
+
+def __dir__() -> list[str]:
+    """What a prompt completes: the public names."""
+    return [*__all__, "__version__"]

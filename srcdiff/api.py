@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from srcdiff.errors import KindError, NotDifferentiable, SourceNotFound
+from srcdiff.notebook import as_html
 from srcdiff.task import Task
 
 if TYPE_CHECKING:
@@ -191,6 +192,9 @@ class Gradient:
         by = ", ".join(self._spoken_argnums())
         variants = "1 variant" if count == 1 else f"{count} variants"
         return f"<{what} of {self._f.__qualname__}{self._spoken_signature()} by {by}; {variants} compiled>"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self._lives[-1].variant.source if self._lives else None)
 
     def _spoken_signature(self) -> str:
         return str(inspect.signature(self._f, follow_wrapped=False))
@@ -452,6 +456,9 @@ class Pullback:
 
     def __repr__(self) -> str:
         return f"<pullback {self._reverse.__name__}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.source)
 
 
 def template_of(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from srcdiff.api import Argnums, Gradient, compiler, resolve, seed_like, shifted, task_of, template_of
 from srcdiff.errors import KindError
+from srcdiff.notebook import as_html
 
 if TYPE_CHECKING:
     from srcdiff.pipeline import Live
@@ -182,6 +183,9 @@ class Linear:
 
     def __repr__(self) -> str:
         return f"<linear map {self._fn.__name__}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.source)
 
 
 def linearize(

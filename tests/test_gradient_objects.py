@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import html
 import inspect
 import io
 import linecache
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import srcdiff
 from srcdiff import grad, value_and_grad, vjp
 from srcdiff.errors import shown_file
 from tests.support.gradients import same
@@ -300,3 +302,22 @@ def test_compiling_runs_nothing_of_the_users(capsys):
     grad(f).source_for(2.0)
     grad(f).compile(2.0)
     assert capsys.readouterr().out == ""
+
+
+def test_a_notebook_shows_the_source():
+    gradient = grad(lambda x, y: x * y if x < y else x)
+    assert gradient._repr_html_() == f"<code>{html.escape(repr(gradient), quote=False)}</code>"
+    gradient(1.0, 2.0)
+    shown = gradient._repr_html_()
+    assert shown.startswith("<code>&lt;gradient of ")
+    assert shown.endswith(f"<pre>{html.escape(gradient.source, quote=False)}</pre>")
+    assert "x &lt; y" in shown
+
+
+def test_a_notebook_shows_the_sources_of_a_pullback_and_of_a_linear_map():
+    for made in (vjp(np.tanh, 1.0)[1], srcdiff.linearize(np.tanh, 1.0)[1]):
+        assert made._repr_html_().endswith(f"<pre>{made.source}</pre>")
+
+
+def test_a_prompt_completes_the_public_names():
+    assert set(dir(srcdiff)) == {*srcdiff.__all__, "__version__"}

@@ -15,7 +15,7 @@ ROOT = Path(srcdiff.__file__).parent
 # Each part may import from its own rank and from those before it; the parts of one rank must not import in a circle.
 LAYERS = [
     {"errors"},
-    {"ir", "runtime", "task", "depth"},
+    {"ir", "runtime", "task", "depth", "notebook"},
     {"read"},
     {"rules"},
     {"prepare", "analysis"},

@@ -42,7 +42,7 @@ def _astor() -> tuple[Any, Any]:
     set_precedence, precedence = astor.code_gen.set_precedence, astor.op_util.Precedence
 
     class Generator(astor.code_gen.SourceGenerator):  # type: ignore[misc]
-        """Writes `x**2` where both are simple, as formatters do."""
+        """Writes `x**2` where both are simple, and `(x,)`, as formatters do."""
 
         def visit_BinOp(self, node: ast.BinOp) -> None:
             if not (isinstance(node.op, ast.Pow) and _is_simple(node.left) and _is_simple(node.right)):
@@ -52,6 +52,14 @@ def _astor() -> tuple[Any, Any]:
                 set_precedence(precedence.Pow + 1, node.left)
                 set_precedence(precedence.PowRHS, node.right)
                 self.write(node.left, "**", node.right)
+
+        def visit_Tuple(self, node: ast.Tuple) -> None:
+            if len(node.elts) != 1:
+                super().visit_Tuple(node)
+                return
+            self.write("(")
+            self.comma_list(node.elts, True)
+            self.write(")")
 
     return astor.to_source, Generator
 
