@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import warnings
 from typing import Any
 
 from srcdiff.emit.wrapping import WIDTH, wrapped
@@ -37,7 +38,9 @@ def lay_out(tree: ast.FunctionDef, comments: list[str], docstring: str | None) -
 
 @functools.cache
 def _astor() -> tuple[Any, Any]:
-    import astor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it asks `ast` for names that newer Pythons deprecate
+        import astor
 
     set_precedence, precedence = astor.code_gen.set_precedence, astor.op_util.Precedence
 

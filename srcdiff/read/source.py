@@ -15,6 +15,8 @@ import functools
 import linecache
 import operator
 import os
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import decode_source
@@ -28,6 +30,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _FUTURE_FLAGS = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _WRITE_IN_A_FILE = "write the function in a file or in a notebook cell, and import or call it from there."
+
+_TAKES_A_VALUE = re.compile("[WXcm]")  # the options of Python that do, behind others in one word too: -Ic
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ def _parsed_file(code: CodeType, module_globals: dict[str, Any]) -> _ParsedFile:
         status = os.stat(name)
     except (OSError, ValueError):
         # A notebook cell, a doctest, a module in a zip file: linecache has the lines, or gets them from the loader.
-        lines: list[str] | None = linecache.getlines(name, module_globals)
+        lines: list[str] | None = linecache.getlines(name, module_globals) or _command_lines(name)
         if not lines:
             raise _not_available(code) from None
         stamp = lines
@@ -175,6 +179,23 @@ def _parsed_file(code: CodeType, module_globals: dict[str, Any]) -> _ParsedFile:
         raise _not_what_runs(code, ()) from None
     _parsed[name] = (stamp, file)
     return file
+
+
+def _command_lines(name: str) -> list[str]:
+    """The lines of `python -c`, which linecache has from Python 3.13 on."""
+    if name != "<string>":
+        return []
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if not word.startswith("-") or word.startswith("--"):
+            break
+        takes = _TAKES_A_VALUE.search(word)
+        if takes is not None:
+            value = word[takes.end() :] or next(words, "")
+            if takes[0] != "c":
+                continue
+            return value.splitlines(keepends=True)
+    return []
 
 
 def _read(name: str) -> str:

@@ -256,6 +256,27 @@ def test_doctest():
     assert doctest.DocTestRunner().run(example).failed == 0
 
 
+COMMAND = """
+from srcdiff import grad, SourceNotFound
+@grad
+def f(x):
+    return x * x
+print(f(3.0), grad(lambda x: x**3)(2.0))
+names = {}
+exec("def f(x):\\n    return x + x", names)
+try:
+    grad(names["f"])(1.0)
+except SourceNotFound as error:
+    print(error.what)
+"""
+
+
+@pytest.mark.parametrize("options", [["-c", COMMAND, "-c", "0"], ["-W", "error", "-Bc", COMMAND], ["-X", "utf8", "-c" + COMMAND]])
+def test_a_command_on_the_command_line(options):
+    run = subprocess.run([sys.executable, *options], capture_output=True, text=True, timeout=60)
+    assert (run.stdout, run.stderr) == ("6.0 12.0\nthe source of `f` is not available\n", "")
+
+
 NOT_AVAILABLE = """\
 the source of `f` is not available
   It was compiled from <string>, line 1, and that text is not kept: it was made by exec or eval, or typed at a prompt, \
