@@ -56,6 +56,11 @@ def _astor() -> tuple[Any, Any]:
                 set_precedence(precedence.PowRHS, node.right)
                 self.write(node.left, "**", node.right)
 
+        def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+            text = ast.unparse(node)  # astor asks for ast.Str, which newer Pythons lack, and escapes quotes within braces
+            is_plain = not text.startswith("f'''") and '"' not in text and "\\" not in text
+            self.write('f"' + text[2:-1] + '"' if is_plain else text)
+
         def visit_Tuple(self, node: ast.Tuple) -> None:
             if len(node.elts) != 1:
                 super().visit_Tuple(node)

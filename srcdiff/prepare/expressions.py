@@ -244,7 +244,7 @@ def binary(low: Lowering, symbol: str, a: Value, b: Value, node: ast.AST) -> Val
     a, b = _dispatching(low, a, op, b, node)
     a, b = low.atom(a), low.atom(b)
     if any(isinstance(kind_of(x), Opaque) for x in (a, b)):
-        if op.text == "%" and kind_of(a) == Opaque("str"):
+        if kind_of(a) == Opaque("str") and (op.text == "%" or op.text == "+" and kind_of(b) == Opaque("str")):
             return low.builder.apply(op, (a, b), kind=Opaque("str"))
         bad = a if isinstance(kind_of(a), Opaque) else b
         if op in (ops.EQ, ops.NE) and isinstance(bad, Const) and is_scalar(kind_of(b if bad is a else a)):

@@ -474,3 +474,17 @@ def test_an_error_in_a_wrapped_line_names_the_users_line() -> None:
     with pytest.raises(np.linalg.LinAlgError) as caught:
         gradient(np.ones(3), np.zeros((3, 3)))
     assert "y = np.linalg.solve(" in caught.value.__notes__[0]
+
+
+def test_formatted_strings(capsys):
+    def f(x, d):
+        print(f'{x:.2f} it\'s {d["k"] * x!r:>6} "quoted" {{}}\n', f"\\ {x}", f"{x}'" + "b")
+        assert x > 0, f"bad {x}"
+        return x * d["k"]
+
+    arguments = (3.0, {"k": 2.0})
+    f(*arguments)
+    expected = capsys.readouterr().out
+    assert srcdiff.grad(f)(*arguments) == 2.0
+    assert capsys.readouterr().out == expected
+    assert 'assert x > 0, f"bad {x}"\n' in srcdiff.grad(f).source_for(*arguments)

@@ -260,6 +260,7 @@ COMMAND = """
 from srcdiff import grad, SourceNotFound
 @grad
 def f(x):
+    assert x > 0, f"{x}"
     return x * x
 print(f(3.0), grad(lambda x: x**3)(2.0))
 names = {}
