@@ -247,7 +247,7 @@ BOOL = Number("bool")
 
 
 def is_differentiable(kind: Kind) -> bool:
-    """Whether a value of this kind can carry a derivative: floats and complex numbers, and lists of them."""
+    """Whether a value of this kind can carry a derivative: floats and complex numbers, and lists and tuples of them."""
     match kind:
         case Number(type):
             return type in ("float", "complex")
@@ -255,6 +255,8 @@ def is_differentiable(kind: Kind) -> bool:
             return dtype.startswith(("float", "complex"))
         case ListOf(item, _):
             return is_differentiable(item)
+        case TupleOf(items):
+            return any(is_differentiable(item) for item in items)
         case Unknown():
             return True
         case _:

@@ -405,7 +405,9 @@ def header_of(low: Lowering, iterable: Value, node: ast.AST, attempt: Attempt) -
             kind = kind_of(atom)
             if isinstance(kind, ListOf):
                 var = Var("item", one_of_several(kind.item))
+                outer, low.builder = low.builder, attempt.body  # it is opened in each trip
                 value = containers.inner(low, var)
+                low.builder = outer
                 if attempt.indexed and isinstance(iterable, ListRef) and isinstance(atom, Var) and isinstance(kind.item, Array):
                     index = Var("i", Number("int"))
                     stop = low.builder.apply(ops.LEN, (atom,))
@@ -498,6 +500,9 @@ class Attempt:
         self.grown: dict[Any, ListOf] = {}  # names that are a longer list in each trip
         self.indexed = False  # arrays are walked by an index, since the body writes to one of them
         self.tied: set[tuple[Any, Any]] = set()  # carried arrays, by slot and part, that may be one with another or an outer one
+        self.body: Builder  # of the statements of a trip
+        self.items: frozenset[Any] = frozenset()  # the lists, dicts and objects that a trip takes from what the loop runs over
+        self.held: set[Any] = set()  # names that hold one of them after a trip
         self.entangled: set[tuple[Any, Any]] = set()  # names that may hold one object after a trip, or one from before the loop
         self.places: dict[Place, None] = {}  # attributes that the body sets
         self.may_unroll = False  # what is None at first may be known to be so in the first trip
@@ -624,7 +629,9 @@ def _lower_once(
             arrays.held_by_list(low, ref, state)
     for place in attempt.places:
         low.set_attribute(place.owner, place.name, low.attribute_in(low.store, place.owner, place.name))
+    attempt.body = inner = outer.inside()
     header = header_of(low, iterable, node.iter, attempt) if isinstance(node, ast.For) else Header([], None, opaque())
+    attempt.items = frozenset(refs_in(header.value, low.store))
     openings = len(low.openings)
     entry_store, entry_ties = dict(low.store), {key: set(others) for key, others in low.ties.items()}
     elsewhere = arrays.seen_elsewhere(low, names, {(p.owner, p.name) for p in attempt.places}) if low.frame.vars else set()
@@ -640,7 +647,6 @@ def _lower_once(
             arrays.tie_like(low, source.target, [source.iterable])
     _tie_alike(low, slots)
     _know_twins(low, slots, attempt)
-    inner = outer.inside()
     low.builder = inner
     broke = next((n for n in names if n.startswith(BROKE)), None)
     ways_out = {"return": lambda value: _returning(low, value), "break": lambda _: _breaking(low, broke)}
@@ -783,6 +789,8 @@ def _know_twins(low: Lowering, slots: list[Slot], attempt: Attempt) -> None:
         if not isinstance(slot.key, (str, Place)) or slot.skeleton is None or isinstance(_bound(low, slot.key), Poison):
             continue
         now, before = (refs_in(v, low.store) for v in (_bound(low, slot.key), slot.entry))
+        if slot.key in attempt.held:
+            low.inside.update(now)
         for i, ref in enumerate(now):
             old = [before[i]] if len(before) == len(now) else [r for r in before if type(r) is type(ref)]
             if ref in old:
@@ -978,6 +986,7 @@ def _as_one_value(low: Lowering, end: Any, ref: Any, head: Any) -> None:
 def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attempt, entry: dict[Any, Any]) -> bool:
     """Whether no name comes to hold an object that another one holds, too, and that the loop carries by what it contains."""
     found: set[tuple[Any, Any]] = set()
+    is_new = False
     for end in ends:
         holders: dict[Any, list[Any]] = {}
         for slot in slots:
@@ -987,10 +996,13 @@ def _untangled(low: Lowering, slots: list[Slot], ends: list[Any], attempt: Attem
             for ref in refs_in(_value_at(low, slot, end), end.state[1]):
                 for one in (ref, *low.twins.get(ref, ())):
                     holders.setdefault(one, []).append(slot.key)
-                    if is_opened and attempt.follows(ref) and low.state_in(entry, one) is not None:
+                    if one in attempt.items and is_opened and attempt.follows(ref):
+                        is_new |= slot.key not in attempt.held
+                        attempt.held.add(slot.key)
+                    elif is_opened and attempt.follows(ref) and low.state_in(entry, one) is not None:
                         found.add((slot.key, one))
         found |= {(a, b) for keys in holders.values() for a in keys for b in keys if len(keys) > 1}
-    is_new = not found <= attempt.entangled
+    is_new |= not found <= attempt.entangled
     attempt.entangled |= found
     return not is_new
 

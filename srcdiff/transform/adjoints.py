@@ -220,9 +220,14 @@ def add_lists(a: Staged, c: Staged, b: Builder) -> Staged:
     kind = a.kind
     assert isinstance(kind, ListOf) and isinstance(c.kind, ListOf)
     x, y = Var("a", kind.item), Var("b", c.kind.item)
-    return Staged(
-        b, _mapped(b, (Source(x, a.atom), Source(y, c.atom)), kind, lambda inner: factors.add(Staged(inner, x), Staged(inner, y)))
-    )
+
+    def item(inner: Builder) -> Staged:
+        one, other = Staged(inner, x), Staged(inner, y)
+        if isinstance(x.kind, ListOf):
+            return add_lists(one, as_list(other, x.kind, inner), inner)
+        return factors.add(one, other)
+
+    return Staged(b, _mapped(b, (Source(x, a.atom), Source(y, c.atom)), kind, item))
 
 
 def _mapped(b: Builder, sources: tuple[Source, ...], kind: ListOf, item: Any) -> Var:

@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from srcdiff.ir.kinds import Array, ListOf, Number
-from srcdiff.ir.nodes import UNBOUND, Block, Branch, Const, Exit, Loop, Next, Operand, Stmt, Var, Yield
-from srcdiff.ir.ops import SUB
+from srcdiff.errors import KindError
+from srcdiff.ir.kinds import Array, ListOf, Number, TupleOf
+from srcdiff.ir.nodes import UNBOUND, Apply, Block, Branch, Const, Exit, ListDisplay, Loop, Next, Operand, Stmt, Var, Yield
+from srcdiff.ir.ops import DISPLAY, SUB
 from srcdiff.ir.walk import source_targets, variables_in, vars_of
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.rules.builder import Builder
@@ -135,6 +136,14 @@ def _body(
     for source in loop.sources:
         for target in source_targets(source):
             bar = table.get(target)
+            if isinstance(target.kind, TupleOf) and any(
+                table.get((target, i)) is not None for i in range(len(target.kind.items))
+            ):
+                raise KindError(
+                    "the derivative of a list of tuples whose length the run decides is not accepted",
+                    loop.origin,
+                    instead="keep a list for each part, or make the items lists.",
+                )
             if bar is not None and isinstance(source.iterable, Var) and source.iterable in reverser.active:
                 built.scattered.append((source, target, bar))
     if built.scattered:
@@ -256,7 +265,8 @@ def _assemble(
         _pass_through(reverser, loop, built, incoming, adjoints, b)
         return [replace(loop, body=built.body)]
     original = loop
-    loop = replace(loop, inits=tuple(_readable(v, i in incoming) for i, v in enumerate(loop.inits)))
+    before: list[Stmt] = []
+    loop = replace(loop, inits=tuple(_readable(loop, i, i in incoming, before) for i in range(len(loop.inits))))
     trimmed = swept.stmts[-1]
     assert isinstance(trimmed, Loop)
     trip = Trip(replace(loop, body=built.body), trimmed, built.index, frozenset(built.carried))
@@ -278,12 +288,19 @@ def _assemble(
         if isinstance(key, int) and results[key] in kept_results:
             reverser.give(adjoints, loop.inits[key], _to_init(Staged(b, results[key]), loop.inits[key], b), b)
     _pass_through(reverser, loop, built, incoming, adjoints, b)
-    return forward
+    return [*before, *forward]
 
 
-def _readable(init: Operand, is_active: bool) -> Operand:
-    """What the reverse sweep reads of a loop without trips: None rather than nothing."""
-    return Const(None) if is_active and isinstance(init, Const) and init.value is UNBOUND else init
+def _readable(loop: Loop, i: int, is_active: bool, before: list[Stmt]) -> Operand:
+    """What the reverse sweep reads of a loop without trips: None rather than nothing, an empty list rather than none."""
+    init, param = loop.inits[i], loop.params[i]
+    if not (is_active and isinstance(init, Const) and init.value is UNBOUND):
+        return init
+    if not isinstance(param.kind, ListOf):
+        return Const(None)
+    empty = Var(param.hint, ListOf(param.kind.item, 0), param.is_users)
+    before.append(Apply((empty,), DISPLAY, (ListDisplay(()),), (), loop.origin))
+    return empty
 
 
 def _pass_through(

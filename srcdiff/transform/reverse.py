@@ -147,9 +147,10 @@ class Reverser:
                 instead="write it with real and imaginary parts.",
             )
         bars = [adjoints.take(t) for t in stmt.targets]
+        for target in stmt.targets:
+            if isinstance(target.kind, TupleOf):
+                self._components(stmt, target, adjoints, b)
         if all(bar is None for bar in bars):
-            if isinstance(stmt.targets[0].kind, TupleOf):
-                self._display_of_components(stmt, adjoints, b)
             return
         staged = [None if bar is None else Staged(b, bar.atom, bar.dims, bar.like) for bar in bars]
         first = staged[0]
@@ -188,8 +189,8 @@ class Reverser:
                 part = contribution[i] if not isinstance(contribution, Staged) else _row(contribution, i, b)
                 self.give(adjoints, item, part, b)
 
-    def _display_of_components(self, stmt: Apply, adjoints: Adjoints, b: Builder) -> None:
-        target = stmt.targets[0]
+    def _components(self, stmt: Apply, target: Var, adjoints: Adjoints, b: Builder) -> None:
+        """The adjoints of a tuple's parts go to what it was made of."""
         kind = target.kind
         assert isinstance(kind, TupleOf)
         parts = [adjoints.take((target, i)) for i in range(len(kind.items))]
@@ -199,7 +200,7 @@ class Reverser:
             source = stmt.args[0]
             if stmt.op is ops.DISPLAY and isinstance(source, tuple):
                 self.give(adjoints, source[i], part, b)
-            elif stmt.op is ops.ITEM and isinstance(source, Var):
+            else:
                 raise KindError("the derivative of a tuple in a list is not accepted", instead="keep a list for each part.")
 
     def is_unique(self, stmt: Apply) -> bool:

@@ -317,6 +317,33 @@ def f(x):
     return np.sum(x * x) + np.sum(v)
 """)
 
+found("lists in a list of lists are added item by item", f"(0.7, {ROW})", (0, 1))("""
+def f(x, y):
+    t, outer = 0.0, []
+    for i in range(3):
+        inner = []
+        for j in range(2):
+            inner.append([x * i, x + j])
+        outer.append(inner)
+    for inner in outer:
+        for a, b in inner:
+            t = t + np.sum(a * b)
+    return t
+""")
+found("a name of a list before is that of a list in a list", f"(0.7, {ROW})", (0, 1))("""
+def f(x, y):
+    t, outer = 0.0, []
+    for i in range(3):
+        inner = []
+        for j in range(2):
+            inner.append(x * i + y[j])
+        outer.append(inner)
+    for inner in outer:
+        for a in inner:
+            t = t + a * a
+    return t + sum(inner)
+""")
+
 WITHOUT_AXES = [
     "np.tensordot(a, a, axes=1)", "np.where(s > 0, s, 2.0)", "np.squeeze(a[:1])", "np.reshape(s, ())", "np.copy(s)",
     "np.array(s)", "np.asarray(s)", "np.transpose(s)", "np.select([s > 0], [s], 0.5)", "np.broadcast_to(s, ()).copy()",
@@ -376,6 +403,37 @@ SEEN_ELSEWHERE = [
 def test_rows_that_outlive_their_loop_are_not_lost(body: str) -> None:
     outcome = check(Program(f"import numpy as np\n\n\ndef f(b):\n    {body}\n", f"({SQUARE},)", (0,)))
     assert outcome.sort in ("fine", "refused"), f"{outcome.sort}: {outcome.reason}"
+
+
+LIST_OF_TUPLES = [
+    "for a, b in p:\n        t = t + a * b",
+    "t = p.pop()[1]",
+    "t = p[0][0] + p[1][1]",
+    "t = sum(a * b for a, b in p)",
+]
+
+
+@pytest.mark.parametrize("use", LIST_OF_TUPLES)
+def test_the_derivative_of_a_list_of_tuples_is_refused_and_not_lost(use: str) -> None:
+    text = f"def f(x):\n    t, p = 0.0, []\n    for i in range(3):\n        p.append((x * i, x + i))\n    {use}\n    return t\n"
+    outcome = check(Program(text, "(0.4,)", (0,)))
+    assert outcome.sort == "refused" and "the derivative of a " in outcome.reason, outcome
+
+
+def test_a_list_in_a_list_is_not_changed_under_the_name_of_a_loop() -> None:
+    text = """
+def f(x):
+    t, outer, inner = 0.0, [], []
+    for i in range(3):
+        inner = [x * i, x]
+        outer.append(inner)
+    for inner in outer:
+        t = t + inner[0]
+    inner.append(inner[0])
+    return t + sum(len(o) * x for o in outer)
+"""
+    outcome = check(Program(text, "(0.4,)", (0,)))
+    assert outcome.sort in ("fine", "refused"), outcome
 
 
 def test_the_guard_asks_how_an_argument_lies_where_that_matters() -> None:
