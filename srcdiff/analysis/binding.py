@@ -51,16 +51,18 @@ def _is_made_of_missing(stmt: Apply, found: set[Var]) -> bool:
     first = stmt.args[0] if stmt.args else None
     if stmt.op.text == "np.array" and isinstance(first, Var) and isinstance(first.kind, ListOf):
         return isinstance(first.kind.item, Array) and first.kind.item.dims != ()  # of no item it has one axis
+    if not found:
+        return False
     arrays = [var for var in vars_of(stmt.args) if isinstance(var.kind, Array) and var.kind.dims != ()]
     return bool(arrays) and all(var in found for var in arrays)
 
 
-def enlarged_in(body: Block) -> set[Var]:
+def enlarged_in(body: Block, missing: set[Var] | None = None) -> set[Var]:
     """The values whose kind is larger than they may be: `sum(xs) + x` where xs may be empty, so that its sum is 0.
 
-    Of their operands only the run knows which were broadcast.
+    Of their operands only the run knows which were broadcast. `missing` is what `unbound_in` found, where that is known.
     """
-    missing = unbound_in(body)
+    missing = unbound_in(body) if missing is None else missing
     found: set[Var] = set()
     size = -1
     while missing and size < len(found):

@@ -70,16 +70,15 @@ def _definitions(emitted: Emitted, name: str) -> list[ast.FunctionDef]:
 def _codes(definitions: list[ast.FunctionDef], free: list[str], filename: str) -> dict[str, CodeType]:
     """The code of each function; the names in `free` and the functions' own are closure variables, lines are the source's."""
     # The factory is never called: its code holds the functions'.
-    factory = ast.FunctionDef("make", _parameters(free), list(definitions), [], lineno=1, col_offset=0)
-    module = compile(ast.fix_missing_locations(ast.Module([factory], [])), filename, "exec", dont_inherit=True)
+    factory = ast.parse(f"def make({', '.join(free)}): pass")
+    make = factory.body[0]
+    assert isinstance(make, ast.FunctionDef)
+    make.body = list(definitions)
+    module = compile(factory, filename, "exec", dont_inherit=True)
     codes = {d.name: _inner(_inner(module, "make"), d.name) for d in definitions}
     if not hasattr(CodeType, "co_qualname"):
         return codes
     return {name: code.replace(co_qualname=name) for name, code in codes.items()}
-
-
-def _parameters(names: list[str]) -> ast.arguments:
-    return ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 def _inner(code: CodeType, name: str) -> CodeType:

@@ -42,6 +42,8 @@ from srcdiff.ir.nodes import (
     Yield,
 )
 
+_CONSTANT = frozenset([Const, Free, Ref])  # the atoms that are no variables
+
 
 def atoms_of(operands: Iterable[Operand]) -> Iterator[Atom]:
     """The atoms of operands, from left to right."""
@@ -59,7 +61,7 @@ def vars_of(operands: Iterable[Operand]) -> list[Var]:
     for operand in operands:
         if type(operand) is Var:
             found.append(operand)
-        elif not isinstance(operand, (Const, Free, Ref)):
+        elif type(operand) not in _CONSTANT:
             found += vars_of(parts_of(operand))
     return found
 

@@ -146,7 +146,8 @@ class Marks:
             if not self.todo:
                 self.keep_what_may_raise(*self.bodies.pop())
                 continue
-            for var in vars_of((self.todo.pop(),)):
+            operand = self.todo.pop()
+            for var in (operand,) if type(operand) is Var else vars_of((operand,)):
                 if var not in self.needed:
                     self.needed.add(var)
                     self.todo += self.needs.get(var, ())

@@ -136,7 +136,8 @@ class _Pass:
         self.forward: set[Var] = set()
         self.given: set[Var] = {parameter.var for parameter in function.params}
         self.roots: dict[str, Atom] = {parameter.name: parameter.var for parameter in function.params}
-        self.unbound, self.enlarged = unbound_in(function.body), enlarged_in(function.body)
+        self.unbound = unbound_in(function.body)
+        self.enlarged = enlarged_in(function.body, self.unbound)
         self.untrusted: set[int] = set()
         self.has_changed = False
         self.marks = Marks(function.body, self.read_by)

@@ -126,22 +126,26 @@ def _jumps(node: ast.AST, sorts: tuple[type, ...]) -> bool:
 
 def assigned_names(nodes: Sequence[ast.AST], *, augmented: bool = True) -> dict[str, None]:
     """Names that a body binds, in order; without `augmented` not those that it only updates (`x += 1`)."""
+    return {name: None for root in nodes for name in _assigned_in(root, augmented)}
+
+
+@functools.lru_cache(maxsize=4096)
+def _assigned_in(root: ast.AST, augmented: bool) -> tuple[str, ...]:
     names: dict[str, None] = {}
-    for root in nodes:
-        updated = {id(n.target) for n in _walk_scope(root) if isinstance(n, ast.AugAssign)} if not augmented else set()
-        for node in _walk_scope(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in updated:
-                names[node.id] = None
-            elif isinstance(node, ast.FunctionDef):
-                names[node.name] = None
-            elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
-                names[node.name] = None
-            elif isinstance(node, ast.MatchMapping) and node.rest is not None:
-                names[node.rest] = None
-            elif isinstance(node, (ast.Import, ast.ImportFrom)):
-                for alias in node.names:
-                    names[(alias.asname or alias.name).split(".")[0]] = None
-    return names
+    updated = {id(n.target) for n in _walk_scope(root) if isinstance(n, ast.AugAssign)} if not augmented else set()
+    for node in _walk_scope(root):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in updated:
+            names[node.id] = None
+        elif isinstance(node, ast.FunctionDef):
+            names[node.name] = None
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            names[node.name] = None
+        elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+            names[node.rest] = None
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                names[(alias.asname or alias.name).split(".")[0]] = None
+    return tuple(names)
 
 
 def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
@@ -152,10 +156,9 @@ def is_private(name: str, loop: ast.For | ast.While, frame: Any) -> bool:
         return False
     # What a loop runs over is read before its trips: inside an outer loop, after those of the last time.
     head = loop.test if isinstance(loop, ast.While) else loop.target
-    inside = {id(n) for root in (head, *loop.body) for n in ast.walk(root)}
-    for n in _loads(fn).get(name, ()):
-        if id(n) not in inside:
-            return False
+    inside = {id(n) for root in (head, *loop.body) for n in _loads(root).get(name, ())}
+    if any(id(n) not in inside for n in _loads(fn).get(name, ())):
+        return False
     test = [ast.Expr(loop.test)] if isinstance(loop, ast.While) else []
     is_bound = isinstance(loop, ast.For) and name in assigned_names([loop.target])
     return not _reads_unbound([*test, *loop.body], name, is_bound)[0]
@@ -169,11 +172,11 @@ def _bound_in_expressions(fn: ast.AST) -> frozenset[str]:
     return frozenset(named | set(assigned_names([n for n in nodes if isinstance(n, ast.Match)])))
 
 
-@functools.lru_cache(maxsize=512)
-def _loads(fn: ast.AST) -> dict[str, list[ast.Name]]:
-    """Where a function reads each name, also in functions within it."""
+@functools.lru_cache(maxsize=4096)
+def _loads(node: ast.AST) -> dict[str, list[ast.Name]]:
+    """Where a node reads each name, also in functions within it; an augmented assignment reads its target."""
     found: dict[str, list[ast.Name]] = {}
-    for n in ast.walk(fn):
+    for n in ast.walk(node):
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store):
             found.setdefault(n.id, []).append(n)
         elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
@@ -213,12 +216,8 @@ def _reads_unbound(nodes: Sequence[ast.AST], name: str, is_bound: bool) -> tuple
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    """Whether a node reads a name; an augmented assignment does."""
-    return any(
-        (isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Store))
-        or (isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name)
-        for n in ast.walk(node)
-    )
+    """Whether a node reads a name."""
+    return name in _loads(node)
 
 
 def _walk_scope(node: ast.AST) -> Iterator[ast.AST]:
