@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from srcdiff.transform.reverse import Reverser
 
 
+_STEPS = frozenset([ops.ADD, ops.SUB])
+
+
 @dataclass(frozen=True)
 class Trip:
     """The forward loop, and the reverse loop without sources, which reads values of a trip as if they were in scope.
@@ -145,7 +148,10 @@ class _Plan:
         )
         if is_view and not is_gone or (not reads and stmt.op.style in ("binary", "unary", "attribute")):
             return True  # what no trip changes is computed before the loops afterwards
-        # A float is kept: that costs less time than one more operation. A test costs a name in the record.
+        # A float is kept: that costs as much as one more operation, or less. Only what one constant makes of another float that
+        # is read anyway (`1.0 - x`) is not worth a name in the record; nor is a test.
+        if stmt.targets[0].kind == Number("float") and stmt.op in _STEPS and len(reads) == 1 and len(stmt.args) == 2:
+            return reads[0].kind == Number("float") and reads[0] in needed and any(isinstance(a, Const) for a in stmt.args)
         if stmt.op.style not in ("binary", "unary") or stmt.targets[0].kind not in (Number("bool"), Number("int")):
             return False
         have = set(needed) | set(done) | {t for s in self.loop.sources for t in source_targets(s) if self._comes_from_header(t)}
