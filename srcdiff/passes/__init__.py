@@ -10,6 +10,7 @@ from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.passes.hoist import hoist
 from srcdiff.passes.inverses import multiply_by_inverses
+from srcdiff.passes.list_sums import add_up_in_lists
 from srcdiff.passes.reuse import reuse
 from srcdiff.passes.shapes import read_shapes_elsewhere
 from srcdiff.passes.signs import place_signs
@@ -32,4 +33,5 @@ PASSES: tuple[Callable[[Function], Function], ...] = (
     merge_stores,  # a place that is cleared and then given, at once
     place_signs,  # minus signs into constants, differences and scalars, away from whole arrays
     drop_dead_code,  # the signs that went elsewhere
+    add_up_in_lists,  # adjoints of arrays, element by element, now that it is settled what is done to them
 )

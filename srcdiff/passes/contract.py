@@ -2,6 +2,7 @@
 
     t = mul(a, b);  y = np.sum(t)                     y = matmul(a, b)                       one axis
                                                       y = np.vdot(a, b)                      several axes
+                                                      y = np.sum(np.vecdot(a, b))            a view like c[:, 1:]
     t = mul(a, b);  y = np.sum(t, axis=1)             y = np.vecdot(a, b)                    the last axis
     t = mul(a, b);  y = np.sum(t, axis=0)             y = np.einsum("ij,ij->j", a, b)
     y = np.sum(t, axis=(0, 1))                        y = np.einsum("ijk->k", t)             all axes but the last
@@ -9,7 +10,7 @@
 
 Only what the reverse sweep computes, from whole arrays of float64, and only where nothing else reads the product: a
 float32 sum of products loses digits that np.sum keeps. Along all axes but the last np.einsum adds in the order of np.sum,
-and is several times faster where the last axis is short.
+and is several times faster where the last axis is short. np.vdot would copy a view that leaves something out of each row.
 """
 
 from __future__ import annotations
@@ -80,12 +81,15 @@ class _Factors:
 class _Contraction:
     counts: dict[Var, int]
     made: dict[Var, Apply] = field(default_factory=dict)
+    parts: set[Var] = field(default_factory=set)  # views that do not lie in one piece
 
     def block(self, block: Block) -> Block:
         outer = self.made
         self.made = {}
         stmts: list[Stmt] = []
         for stmt in block.stmts:
+            if isinstance(stmt, Apply) and _is_in_pieces(stmt):
+                self.parts.add(stmt.targets[0])
             match stmt:
                 case Apply() if _is_sum(stmt):
                     stmts += self.sum(stmt)
@@ -187,6 +191,9 @@ class _Contraction:
         first, second = found.arrays
         assert isinstance(first.kind, Array) and first.kind.dims is not None
         ndim = len(first.kind.dims)
+        if axis is None and not keepdims and ndim > 1 and not self.parts.isdisjoint(found.arrays):
+            rows = b.apply(_VECDOT, (first, second), kind=Array("float64", first.kind.dims[:-1]))
+            return b.apply(stmt.op, (rows,), kind=kind)
         if axis is None and not keepdims:
             return b.apply(ops.MATMUL if ndim == 1 else _VDOT, (first, second), kind=kind)
         if type(axis) is not int or ndim < 2:
@@ -205,6 +212,13 @@ class _Contraction:
         else:
             index = (_WHOLE if ndim == 2 else Const(Ellipsis), Const(None))
         return b.apply(ops.ITEM, (reduced, index), kind=kind)
+
+
+def _is_in_pieces(stmt: Apply) -> bool:
+    """Whether a statement shows a part of an array that leaves something out within its rows: `a[1:-1, 1:-1]`."""
+    if stmt.op is not ops.ITEM or not isinstance(stmt.args[1], tuple):
+        return False
+    return any(isinstance(part, SliceOf) and part != _WHOLE for part in stmt.args[1][1:])
 
 
 def _is_over_leading(stmt: Apply) -> bool:

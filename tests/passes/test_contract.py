@@ -9,8 +9,8 @@ import pytest
 
 from srcdiff.ir.check import check
 from srcdiff.ir.kinds import Array, Dim
-from srcdiff.ir.nodes import Const, Function, Origin, Var
-from srcdiff.ir.ops import DIV, MUL, NEG, POW, call_op
+from srcdiff.ir.nodes import Const, Function, Origin, SliceOf, Var
+from srcdiff.ir.ops import DIV, ITEM, MUL, NEG, POW, call_op
 from srcdiff.ir.text import show
 from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
@@ -45,6 +45,14 @@ def test_one_axis() -> None:
 
 def test_all_axes() -> None:
     assert summed(MATRIX, NUMBER) == ["y = np.vdot(a, c)", "return y"]
+
+
+def test_a_view_that_leaves_something_out_of_each_row_is_not_copied() -> None:
+    b, x, c = Build(), user("x", Array("float64", (N, Dim("x.shape[1]", 5)))), user("c", MATRIX)
+    part = b(ITEM, x, (SliceOf(Const(None), Const(None), Const(None)), SliceOf(Const(1), Const(-1), Const(None))), kind=MATRIX)
+    y = b(SUM, b(MUL, part, c, kind=MATRIX), hint="y", kind=NUMBER)
+    lines = after(b.function("f", [x, c], y), RNG.normal(size=(4, 5)), RNG.normal(size=(4, 3)))
+    assert "np.vecdot(" in lines[-3] and lines[-2].startswith("y = np.sum(")
 
 
 @pytest.mark.parametrize("axis", [1, -1])
