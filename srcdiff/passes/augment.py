@@ -6,7 +6,6 @@ u_1 = mul(u, 2)                →      likewise, if the user's line says `u *= 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -45,8 +44,8 @@ def _is_written_so(stmt: Apply) -> bool:
     """Whether the user's line is an operation in place."""
     if stmt.origin is None:
         return False
-    pattern = rf"\s*{re.escape(stmt.targets[0].hint)}\s*{re.escape(stmt.op.text)}="
-    return re.match(pattern, stmt.origin.text) is not None
+    line, name = stmt.origin.text.lstrip(), stmt.targets[0].hint
+    return line.startswith(name) and line[len(name) :].lstrip().startswith(f"{stmt.op.text}=")
 
 
 def _keeps_kind(base: Kind, other: Kind, result: Kind) -> bool:
