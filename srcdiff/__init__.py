@@ -8,6 +8,7 @@
 from srcdiff.api import Gradient, Pullback, grad, value_and_grad, verify, vjp
 from srcdiff.checking import check_grads
 from srcdiff.compositions import hessian, hvp, jacobian, jacrev, vhp
+from srcdiff.control import custom_jvp, custom_vjp, map_adjoint, stop_gradient, watch_adjoint
 from srcdiff.errors import (
     InternalError,
     KindError,
@@ -35,6 +36,8 @@ __all__ = [
     "SrcdiffError",
     "SyntaxNotAccepted",
     "check_grads",
+    "custom_jvp",
+    "custom_vjp",
     "grad",
     "hessian",
     "hvp",
@@ -43,10 +46,13 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "map_adjoint",
+    "stop_gradient",
     "value_and_grad",
     "verify",
     "vhp",
     "vjp",
+    "watch_adjoint",
 ]
 
 

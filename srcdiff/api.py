@@ -240,6 +240,8 @@ def resolve(f: Any) -> tuple[types.FunctionType, tuple[Any, ...], dict[str, Any]
         return _around(f), (), {}
     if isinstance(f, functools._lru_cache_wrapper):
         return resolve(f.__wrapped__)
+    if hasattr(type(f), "as_function"):
+        return f.as_function(), (), {}
     from srcdiff.rules import chapters
 
     if chapters.find(f) is not None:
@@ -262,16 +264,19 @@ def _around(f: Gradient) -> types.FunctionType:
     return f._around
 
 
-def written_around(f: Any, suffix: str, body: str, names: Mapping[str, Any], further: Sequence[str] = ()) -> types.FunctionType:
+def written_around(
+    f: Any, suffix: str, body: str, names: Mapping[str, Any], further: Sequence[str] = (), *, name: str = ""
+) -> types.FunctionType:
     """A Python function with the parameters of `f` and some further ones, in whose body `names` are bound.
 
     `{call}` in the body stands for the arguments as they are passed on, `{positional}` and `{named}` for those that go by
-    position and by name, `{further}` for the names of the further parameters.
+    position and by name, `{further}` for the names of the further parameters. The function is called `name`, or as
+    `f` is with a suffix.
     """
     from srcdiff.emit.load import register
 
     inner, bound, named = (f._f, f._bound, f._named) if isinstance(f, Gradient) else resolve(f)
-    name = "".join(c for c in inner.__name__ if c.isalnum() or c == "_") + f"_{suffix}"
+    name = "".join(c for c in name or f"{inner.__name__}_{suffix}" if c.isalnum() or c == "_")
     kinds = inspect.Parameter
     stars: dict[Any, str] = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}
     parameters = list(inspect.signature(inner, follow_wrapped=False).parameters.values())[len(bound) :]

@@ -25,7 +25,7 @@ LAYERS = [
     {"pipeline"},
     {"proofs", "api"},
     {"forward"},
-    {"checking", "compositions"},
+    {"checking", "compositions", "control"},
     {"report"},
     {"cli"},
 ]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from srcdiff.ir import ops
+from srcdiff.ir.custom import Custom
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, TupleOf, Unknown, is_differentiable
 from srcdiff.ir.nodes import Apply, Block, If, Loop, Next, Operand, Range, Source, Stmt, Var, Yield
 from srcdiff.ir.walk import ends_of, statements_of, vars_of
@@ -50,6 +51,11 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
         case "attribute":
             if op is ops.TRANSPOSE:
                 yield args[0]
+        case "custom":
+            custom: Custom = op.pattern
+            yield from (arg for i, arg in enumerate(args) if i < custom.count or i in custom.fixed)
+        case "copy" if op is ops.STOP:
+            return
         case "item" | "display" | "copy" | "method" | "pop":
             yield args[0]
         case "append":

@@ -23,7 +23,7 @@ def fresh_results(functions: Mapping[Procedure, Function]) -> Fresh:
     while True:
         before = dict(found)
         for p, function in functions.items():
-            found[p] = tuple(a and b for a, b in zip(found[p], _fresh(with_fresh(function, found))))
+            found[p] = tuple(a and b for a, b in zip(found[p], fresh_in(with_fresh(function, found))))
         if found == before:
             return found
 
@@ -44,7 +44,8 @@ def _results(function: Function) -> tuple[Operand, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _fresh(function: Function) -> list[bool]:
+def fresh_in(function: Function) -> list[bool]:
+    """Which results of a function share memory with nothing else, as far as its statements tell."""
     ownership = Ownership(function)
     reached = [ownership.of(result).reached for result in _results(function)]
     return [

@@ -170,6 +170,7 @@ class Op:
     raise       error?, cause?                    raise error from cause
     caught                                        except … as e: the first statement of the arm that catches
     effect      like call                         a statement of its own, never dropped, moved or repeated
+    custom      any                               nothing: statements of its own take its place (pattern: the `Custom`)
     """
 
     key: str

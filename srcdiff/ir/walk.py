@@ -323,10 +323,14 @@ def substitute_block(block: Block, mapping: Mapping[Var, Operand]) -> Block:
     return map_block(block, lambda var: mapping.get(var, var)) if mapping else block
 
 
-def renewed(block: Block, mapping: Mapping[Var, Operand]) -> Block:
-    """A copy of a block that binds variables of its own; `mapping` replaces some that it reads from outside."""
+def renewed(block: Block, mapping: Mapping[Var, Operand], names: Mapping[Var, Var] | None = None) -> Block:
+    """A copy of a block that binds variables of its own; `mapping` replaces some that it reads from outside.
+
+    `names` says which variables some are to be bound to.
+    """
     new: dict[Var, Operand] = dict(mapping)
     bound = {var: Var(var.hint, var.kind, var.is_users) for var in variables_in(block)}
+    bound.update(names or {})
     new.update(bound)
     return _rebound(substitute_block(block, new), bound)
 

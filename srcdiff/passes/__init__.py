@@ -8,6 +8,7 @@ from srcdiff.ir.nodes import Function
 from srcdiff.passes.bound import drop_needless_tests
 from srcdiff.passes.contract import contract
 from srcdiff.passes.dead_code import drop_dead_code
+from srcdiff.passes.expand import expand
 from srcdiff.passes.hoist import hoist
 from srcdiff.passes.inverses import multiply_by_inverses
 from srcdiff.passes.list_sums import add_up_in_lists
@@ -19,6 +20,7 @@ from srcdiff.passes.structured import multiply_by_structure
 from srcdiff.passes.thin_records import thin_records
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
+    expand,  # what has a derivative of its own, which is done with
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
     drop_needless_tests,  # that a name is bound, where something else reads it
     drop_dead_code,  # and what is left is read, so that counts of reads are true

@@ -6,19 +6,22 @@ y = exp(t)           →
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Free, Function, If, Loop, Operand, Ref, Stmt, Var
 from srcdiff.ir.walk import map_around, map_atom, map_end, map_operands, map_source, map_stmt
 
 
-def forward_copies(function: Function) -> Function:
-    return replace(function, body=_Forwarding().block(function.body))
+def forward_copies(function: Function, also: Set[Var] = frozenset()) -> Function:
+    """The function without copies; of those that the user named, only without these."""
+    return replace(function, body=_Forwarding(also).block(function.body))
 
 
 class _Forwarding:
-    def __init__(self) -> None:
+    def __init__(self, also: Set[Var]) -> None:
         self.first: dict[Var, Operand] = {}
+        self.also = also
 
     def rename(self, var: Var) -> Operand:
         return self.first.get(var, var)
@@ -27,8 +30,8 @@ class _Forwarding:
         stmts: list[Stmt] = []
         for stmt in block.stmts:
             match stmt:
-                case Apply((target,), op, (Var() | Const() | Free() | Ref() as atom,)) if (
-                    op.style == "copy" and not target.is_users
+                case Apply((target,), op, (Var() | Const() | Free() | Ref() as atom,)) if op.style == "copy" and (
+                    not target.is_users or target in self.also
                 ):
                     self.first[target] = self.rename(atom) if isinstance(atom, Var) else atom
                 case If(cond, then, orelse, around=around):

@@ -26,6 +26,7 @@ from srcdiff.prepare import (
     builtin_calls,
     cells,
     containers,
+    control,
     derivatives,
     exceptions,
     expressions,
@@ -164,6 +165,11 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
     mode = getattr(value, "differentiates", None) if isinstance(value, types.FunctionType) else None
     if mode is not None:
         return derivatives.make(low, mode, args, kwargs, node)
+    controls = getattr(value, "controls", None) if isinstance(value, types.FunctionType) else None
+    if controls is not None:
+        return control.call(low, controls, args, kwargs, node)
+    if hasattr(type(value), "custom_rule"):
+        return control.call_custom(low, value.custom_rule, value, text, args, kwargs, node)
     if hasattr(type(value), "as_derivative"):
         return derivatives.call(low, Derivative(*value.as_derivative(Ref)), args, kwargs, node)
     if _is_of_this_package(value):
@@ -171,7 +177,7 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
             NoRule,
             f"`{text}` is called inside a differentiated function",
             node,
-            why="Of the functions of this package those that take derivatives are accepted there.",
+            why="Of the functions of this package those that take derivatives, or control them, are accepted there.",
             instead="compute it outside, and pass its result as an argument.",
         )
     if isinstance(value, (functools.partial, types.MethodType)):

@@ -87,7 +87,7 @@ def call(low: Lowering, derivative: Derivative, args: Args, kwargs: Kwargs, node
         return calls.call_value(low, fn, args, kwargs, node)
     if task.mode in ("hvp", "vhp"):
         return _product(low, derivative, args, kwargs, node)
-    names = _parameter_names(fn, len(args))
+    names = parameter_names(fn, len(args))
     given: dict[str, Value] = {**dict(zip(names, args)), **kwargs}
     chosen = [_name_of(low, a, names, len(args), node) for a in task.argnums]
     piece, atoms = _lowered(low, fn, names[: len(args)], given, chosen, node)
@@ -112,7 +112,7 @@ def pull(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     fn, primals = args[0], args[1:]
     argnums = kwargs.pop("argnums", Const(None))
     has_aux = kwargs.pop("has_aux", Const(False)) == Const(True)
-    names = _parameter_names(fn, len(primals))
+    names = parameter_names(fn, len(primals))
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     if argnums == Const(None):
         chosen = names[: len(primals)]
@@ -162,7 +162,7 @@ def push(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     if bound.get("has_aux", Const(False)) != Const(False):
         raise low.refuse(SyntaxNotAccepted, "has_aux of a jvp inside a function is not accepted", node)
     fn, argnums = bound["f"], bound.get("argnums", Const(None))
-    names = _parameter_names(fn, len(primals))
+    names = parameter_names(fn, len(primals))
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     if argnums == Const(None):
         chosen = names[: len(primals)]
@@ -227,7 +227,7 @@ def _lowered(
             raise low.refuse(KindError, f"the argument `{name}` is differentiated by, and not given", node)
     values, atoms = dict(given), {}
     for name in dict.fromkeys(chosen):
-        values[name], found = _opened(low, given[name], name)
+        values[name], found = opened(low, given[name], name)
         atoms.update(found)
     outer, before = low.builder, dict(low.store)
     low.builder = outer.inside()
@@ -235,7 +235,7 @@ def _lowered(
     result = arrays.settled(low, calls.call_value(low, fn, tuple(values[name] for name in positional), named, node))
     stmts, low.builder = tuple(low.builder.stmts), outer
     stmts, functions = procedures.apart(*procedures.linked(low, stmts))
-    _check_unchanged(low, before, node)
+    check_unchanged(low, before, node)
     structures = {name: _structure(low, values[name], name) for name in dict.fromkeys(chosen)}
     by_name = {name: values[name] for name in structures}
     piece = Piece(low, _spoken(fn), tuple(atoms), structures, by_name, stmts, result, before)
@@ -273,7 +273,7 @@ def _add(low: Lowering, stmts: tuple[Stmt, ...]) -> None:
                 low.builder.made[target] = stmt
 
 
-def _opened(low: Lowering, value: Value, name: str) -> tuple[Value, dict[Var, Operand]]:
+def opened(low: Lowering, value: Value, name: str) -> tuple[Value, dict[Var, Operand]]:
     """An argument with fresh variables for its numbers and arrays, and what each of these stands for."""
     skeleton, leaves = flatten(value, low.store, lambda r: True)
     fresh: list[Any] = []
@@ -284,6 +284,8 @@ def _opened(low: Lowering, value: Value, name: str) -> tuple[Value, dict[Var, Op
             fresh.append(leaf)
             continue
         var = Var(name if len(leaves) == 1 else f"{name}_{i}", _open_kind(kind_of(leaf)))
+        if (nature := arrays.without_axes(low, leaf)) is not False:
+            low.without_axes[var] = nature
         fresh.append(var)
         atoms[var] = now
     return rebuild(skeleton, fresh, low.new_list, low.new_dict, low.new_object), atoms
@@ -293,7 +295,7 @@ def _open_kind(kind: Kind) -> Kind:
     return Number(kind.type) if isinstance(kind, Number) else kind
 
 
-def _check_unchanged(low: Lowering, before: dict[Any, Any], node: ast.AST) -> None:
+def check_unchanged(low: Lowering, before: dict[Any, Any], node: ast.AST) -> None:
     for key, state in before.items():
         if low.store.get(key) is not state and low.store.get(key) != state:
             raise low.refuse(
@@ -386,7 +388,7 @@ def _spoken(fn: Value) -> str:
             return "function"
 
 
-def _parameter_names(fn: Value, count: int) -> list[str]:
+def parameter_names(fn: Value, count: int) -> list[str]:
     """The names of the parameters that can be given by position; further ones are numbered."""
     names: list[str] = []
     match fn:
@@ -394,11 +396,13 @@ def _parameter_names(fn: Value, count: int) -> list[str]:
             args = fn.node.args
             names = [a.arg for a in (*args.posonlyargs, *args.args)]
         case Partial(inner, bound, _):
-            names = _parameter_names(inner, count + len(bound))[len(bound) :]
+            names = parameter_names(inner, count + len(bound))[len(bound) :]
         case Derivative():
-            names = _parameter_names(fn.fn, count)
+            names = parameter_names(fn.fn, count)
+        case Ref(value) if hasattr(type(value), "custom_rule"):
+            names = parameter_names(Ref(value.custom_rule.fn, fn.text), count)
         case Ref(value) if hasattr(type(value), "as_derivative"):
-            names = _parameter_names(value.as_derivative(Ref)[0], count)
+            names = parameter_names(value.as_derivative(Ref)[0], count)
         case Ref():
             try:
                 parameters = inspect.signature(fn.value, follow_wrapped=False).parameters.values()
@@ -407,7 +411,7 @@ def _parameter_names(fn: Value, count: int) -> list[str]:
             names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         case Instance() | ObjectRef() | Record():
             call_method = objects.method_of(fn, "__call__")
-            names = _parameter_names(call_method, count + 1)[1:] if call_method is not None else []
+            names = parameter_names(call_method, count + 1)[1:] if call_method is not None else []
         case Method():
             names = []
     return [*names, *(f"<{i}>" for i in range(len(names), count))]

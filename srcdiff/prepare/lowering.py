@@ -127,6 +127,7 @@ class Lowering:
     tries: list[Any] = field(default_factory=list)  # what watches the bodies of these
     raised: Any = None  # the last error that is known to be raised, and its statement
     derived: dict[Any, Any] = field(default_factory=dict)  # the procedures of derivatives that are taken inside
+    customs: list[Any] = field(default_factory=list)  # the rules of the user's that are being lowered, from the outermost
     derive: Any = None  # makes the statements of a function's gradient from those of the function
     root_source: FunctionSource = field(init=False)
 

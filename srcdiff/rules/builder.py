@@ -19,6 +19,7 @@ from srcdiff.rules.without_axes import gives_array
 _VERSIONS = frozenset(
     [
         "copy",
+        "custom",
         "index_add",
         "index_set",
         "scatter_add",

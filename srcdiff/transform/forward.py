@@ -108,6 +108,11 @@ class Forwarder:
 
             b.add(call(self, stmt, b))
             return
+        if is_active and stmt.op.style == "custom":
+            from srcdiff.transform.customs import forward_custom
+
+            forward_custom(self, stmt, b)
+            return
         mark = len(b.stmts)
         if is_active:
             if any(v in self.missing for v in vars_of(stmt.args)):

@@ -24,6 +24,7 @@ from srcdiff.ir.ops import procedure_op
 from srcdiff.ir.walk import bound_by, free_vars, map_block, map_operands, procedures_in, renewed, vars_of, with_blocks
 from srcdiff.passes import PASSES
 from srcdiff.passes.dead_code import drop_dead_code, drop_dead_code_in
+from srcdiff.passes.expand import expand
 from srcdiff.passes.hoist import hoist
 from srcdiff.passes.split_records import split_records
 from srcdiff.rules.builder import Builder
@@ -116,7 +117,7 @@ class Pairs:
 
     def functions(self, block: Block) -> dict[Procedure, Function]:
         """The procedures that a block calls, and those that these call, each after those that it calls."""
-        every = dict(self.primals)
+        every = {p: expand(f) for p, f in self.primals.items()}
         for pair in (*self.pairs.values(), *self.forwards.values()):
             every |= pair.functions
         found: dict[Procedure, Function] = {}

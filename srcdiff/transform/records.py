@@ -26,7 +26,7 @@ def is_cheap(stmt: Apply) -> bool:
     """Whether a value is rather computed again than kept: a view, a length, a test, or one step of arithmetic on numbers."""
     if len(stmt.targets) != 1 or stmt.op.has_effect:
         return False
-    if stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN):
+    if stmt.op in (*ops.ALIASES, ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN):
         return True
     if stmt.op is ops.ITEM:
         return is_basic_index(stmt.args[1]) and isinstance(kind_of(stmt.args[0]), Array)

@@ -59,6 +59,7 @@ from srcdiff.rules.staging import (
 )
 from srcdiff.transform import lists
 from srcdiff.transform.adjoints import Adjoints, accumulate, add_item, as_float, full, parts_of_joined, zero
+from srcdiff.transform.customs import reverse_custom
 from srcdiff.transform.loops import reverse_loop
 from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.records import with_replayed
@@ -115,6 +116,8 @@ class Reverser:
             match stmt:
                 case Apply() if stmt.op.procedure is not None:
                     forward.append(self.pairs.call(self, stmt, adjoints, b))
+                case Apply() if stmt.op.style == "custom":
+                    forward.extend(reversed(reverse_custom(self, stmt, adjoints, b)))
                 case Apply():
                     self.apply(stmt, adjoints, b)
                     forward.append(stmt)

@@ -142,8 +142,8 @@ class _Plan:
         if len(stmt.targets) != 1 or stmt.op.has_effect or stmt not in self.always:
             return False
         reads = [v for v in vars_of(operands_of(stmt)) if v in self.local]
-        is_gone = stmt.op in (ops.TRANSPOSE, ops.ITEM) and stmt.args[0] in self.objects.gone
-        is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN) or (
+        is_gone = stmt.op in (ops.TRANSPOSE, ops.ITEM, *ops.ALIASES) and stmt.args[0] in self.objects.gone
+        is_view = stmt.op in (ops.TRANSPOSE, ops.SHAPE, ops.SIZE, ops.NDIM, ops.LEN, *ops.ALIASES) or (
             stmt.op is ops.ITEM and is_basic_index(stmt.args[1]) and not isinstance(kind_of(stmt.args[0]), ListOf)
         )
         if is_view and not is_gone or (not reads and stmt.op.style in ("binary", "unary", "attribute")):
