@@ -8,7 +8,7 @@
 from srcdiff.api import Gradient, Pullback, grad, value_and_grad, verify, vjp
 from srcdiff.checking import check_grads
 from srcdiff.compositions import hessian, hvp, jacobian, jacrev, vhp
-from srcdiff.control import custom_jvp, custom_vjp, map_adjoint, stop_gradient, watch_adjoint
+from srcdiff.control import checkpoint, custom_jvp, custom_vjp, map_adjoint, stop_gradient, watch_adjoint
 from srcdiff.errors import (
     InternalError,
     KindError,
@@ -36,6 +36,7 @@ __all__ = [
     "SrcdiffError",
     "SyntaxNotAccepted",
     "check_grads",
+    "checkpoint",
     "custom_jvp",
     "custom_vjp",
     "grad",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import keyword
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -277,6 +278,7 @@ def written_around(
 
     inner, bound, named = (f._f, f._bound, f._named) if isinstance(f, Gradient) else resolve(f)
     name = "".join(c for c in name or f"{inner.__name__}_{suffix}" if c.isalnum() or c == "_")
+    name = f"{name}_" if keyword.iskeyword(name) else name
     kinds = inspect.Parameter
     stars: dict[Any, str] = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}
     parameters = list(inspect.signature(inner, follow_wrapped=False).parameters.values())[len(bound) :]

@@ -78,6 +78,89 @@ map_adjoint.controls = "map_adjoint"  # type: ignore[attr-defined]
 watch_adjoint.controls = "watch_adjoint"  # type: ignore[attr-defined]
 
 
+class Checkpointed:
+    """A function whose reverse sweep runs it again; see `checkpoint`. Called, it is the function."""
+
+    __name__: str
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        if not callable(f):
+            raise KindError(f"checkpoint takes a function, not {type(f).__name__}")
+        self._f = f
+        self._function: types.FunctionType | None = None
+        functools.update_wrapper(self, f, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._f(*args, **kwargs)
+
+    @property
+    def runs_again(self) -> Callable[..., Any]:
+        """The function itself: what the compiler puts into a procedure of its own."""
+        return self._f
+
+    def as_function(self) -> types.FunctionType:
+        """A Python function that calls this one, so that it can be differentiated itself."""
+        if self._function is None:
+            self._function = written_around(self.runs_again, "", "return run({call})", {"run": self}, name=self.__name__)
+        return self._function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<checkpoint of {getattr(self.runs_again, '__qualname__', self.runs_again)}>"
+
+
+class Budget:
+    """What `with checkpoint():` enters: it does nothing when the function itself runs."""
+
+    def __init__(self, budget: int | None) -> None:
+        if budget is not None and (not isinstance(budget, int) or budget < 1):
+            raise KindError(f"budget={budget!r}: it takes a number of states")
+        self.budget = budget
+
+    def __enter__(self) -> Budget:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        return None
+
+
+def checkpoint(f: Callable[..., Any] | None = None, *, budget: int | None = None) -> Any:
+    """Compute again in the reverse sweep rather than keep: `checkpoint(f)(x)`, or `with checkpoint():` around a for loop.
+
+    Args:
+        f: a function. The reverse sweep of a call keeps the arguments alone, and runs the function again.
+        budget: around a loop, how many states and trips of it are kept at once. The larger it is, the fewer trips are run again.
+            Without it, a loop of n trips keeps about 2 log2(n), and each trip runs a few times again: at most log2(n).
+
+    Returns:
+        The function, or what the with statement enters; neither changes what is computed. In forward mode, which keeps nothing,
+        neither has an effect.
+
+    Raises:
+        SyntaxNotAccepted: when compiling, for what prints or has another effect, since it would run again; for a loop whose
+            number of trips is not known before (`while`, `break`).
+
+    >>> import srcdiff
+    >>> def run(x):
+    ...     with checkpoint():
+    ...         for _ in range(1000):
+    ...             x = x - 0.001 * x**3
+    ...     return x
+    >>> round(srcdiff.grad(run)(1.0), 6)
+    0.192389
+    """
+    if f is not None:
+        if budget is not None:
+            raise KindError("checkpoint takes a function or a budget, which is for a loop")
+        return Checkpointed(f)
+    return Budget(budget)
+
+
+checkpoint.controls = "checkpoint"  # type: ignore[attr-defined]
+
+
 class Custom:
     """A function with a derivative rule of its own. Called, it is the function."""
 

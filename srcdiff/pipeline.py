@@ -103,16 +103,16 @@ def derived(piece: Any, task: Task, selected: Sequence[Selector]) -> Any:
     pairs = Pairs(piece.procedures, recomputes=True)
     if task.mode == "vjp":
         sweeps = pulled(piece, selected, pairs)
-        piece.procedures = pairs.functions(Block((*sweeps.forward, *sweeps.reverse.stmts), sweeps.reverse.end))
+        piece.procedures = pairs.functions(Block((*sweeps.forward, *sweeps.reverse.stmts), sweeps.reverse.end), is_final=False)
         return sweeps
     if task.mode == "jvp":
         block, dots = tangents_inside(piece, selected, pairs)
         block = drop_dead_code_in(block)
-        piece.procedures = pairs.functions(block)
+        piece.procedures = pairs.functions(block, is_final=False)
         return block, dots
     (program,), _ = transform(piece, task, selected, pairs)
     program = split_records(drop_dead_code(program))
-    piece.procedures = pairs.functions(program.body)
+    piece.procedures = pairs.functions(program.body, is_final=False)
     return program
 
 

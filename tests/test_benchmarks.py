@@ -32,6 +32,14 @@ def test_gradients_by_hand_and_by_srcdiff_agree(name):
     assert same(check_gradient(kernel.loss, *args, argnums=kernel.ARGNUMS), gradient, rtol=1e-9)
 
 
+def test_the_benchmark_of_checkpoint_runs():
+    environment = {**os.environ, "PYTHONPATH": str(BENCHMARKS.parent), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, BENCHMARKS / "checkpoint.py", "--trips", "500"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("500 trips") == 5
+
+
 def test_the_benchmark_runs(tmp_path):
     results = tmp_path / "results.json"
     only = "speed,dispatch,import,memory,pendulum"

@@ -83,8 +83,8 @@ class Ownership:
         self.loops_around: list[tuple[Loop, ...]] = [()]
         self.first: list[int] = [FOREIGN]
         self.older: dict[tuple[int, Loop], int] = {}
-        for parameter in function.params:
-            self.bind(parameter.var, _FOREIGN)
+        for i, parameter in enumerate(function.params):
+            self.bind(parameter.var, Memory(self.site(parameter.var), _EMPTY) if i in function.takes else _FOREIGN)
         self.block(function.body)
 
     # ------------------------------------------------------------ what is asked

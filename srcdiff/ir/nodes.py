@@ -133,14 +133,21 @@ Operand = Atom | tuple["Operand", ...] | SliceOf | ListDisplay | DictDisplay | R
 class Procedure:
     """A function of the program that others call; compared by identity.
 
-    `name` is what it would like to be called, `of` the name of the user's function that it comes from.
+    `name` is what it would like to be called, `of` the name of the user's function that it comes from. One that stands alone
+    has its `function`: its derivative is found from that at each place, and runs it again rather than keep what it computed.
     """
 
     name: str
     of: str
+    function: Function | None = None
 
     def __repr__(self) -> str:
         return self.name
+
+    @property
+    def takes(self) -> tuple[int, ...]:
+        """The places of arguments whose arrays become its own."""
+        return () if self.function is None else self.function.takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +261,7 @@ class Loop:
 
     Trip by trip the body binds `params` to the carried values: at first `inits`, then what the last `Next` gave.
     It ends by an `Exit`, or when a source is exhausted; `results` are the values of the Exit, or the carried values then.
+    With `checkpoint` its reverse keeps few states: as many as that says, or where it is None as many as the trips' logarithm.
     """
 
     sources: tuple[Source, ...]
@@ -262,6 +270,7 @@ class Loop:
     body: Block
     results: tuple[Var, ...]
     origin: Origin | None = None
+    checkpoint: Const | None = None
 
 
 Stmt = Apply | If | Loop
@@ -328,13 +337,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """`is_inner` says that only the program itself calls it: it may return what its arguments hold."""
+    """`is_inner` says that only the program itself calls it: it may return what its arguments hold.
+
+    `takes` are the places of parameters whose arrays become its own: who calls it passes arrays that nothing else sees.
+    """
 
     name: str
     params: tuple[Parameter, ...]
     body: Block
     docstring: str | None = None
     is_inner: bool = False
+    takes: tuple[int, ...] = ()
 
 
 class _Unbound:

@@ -291,9 +291,9 @@ def map_stmt(stmt: Stmt, rename: Rename) -> Stmt:
         case If(cond, then, orelse, results, origin, around):
             arms = map_block(then, rename), map_block(orelse, rename)
             return If(map_atom(cond, rename), *arms, results, origin, map_around(around, rename))
-        case Loop(sources, params, inits, body, results, origin):
+        case Loop(sources, params, inits, body, results, origin, checkpoint):
             mapped = tuple(map_source(source, rename) for source in sources)
-            return Loop(mapped, params, map_operands(inits, rename), map_block(body, rename), results, origin)
+            return Loop(mapped, params, map_operands(inits, rename), map_block(body, rename), results, origin, checkpoint)
         case _:
             raise InternalError(f"not a statement: {stmt!r}")
 

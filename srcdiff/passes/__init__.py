@@ -19,8 +19,7 @@ from srcdiff.passes.stores import merge_stores
 from srcdiff.passes.structured import multiply_by_structure
 from srcdiff.passes.thin_records import thin_records
 
-PASSES: tuple[Callable[[Function], Function], ...] = (
-    expand,  # what has a derivative of its own, which is done with
+SIMPLIFYING: tuple[Callable[[Function], Function], ...] = (
     read_shapes_elsewhere,  # what was read for its shape alone is dead from here on
     drop_needless_tests,  # that a name is bound, where something else reads it
     drop_dead_code,  # and what is left is read, so that counts of reads are true
@@ -36,4 +35,9 @@ PASSES: tuple[Callable[[Function], Function], ...] = (
     place_signs,  # minus signs into constants, differences and scalars, away from whole arrays
     drop_dead_code,  # the signs that went elsewhere
     add_up_in_lists,  # adjoints of arrays, element by element, now that it is settled what is done to them
+)
+
+PASSES = (
+    expand,  # what has a derivative of its own, once no further one is taken
+    *SIMPLIFYING,
 )

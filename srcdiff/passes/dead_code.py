@@ -179,11 +179,12 @@ def _sweep_block(block: Block, marks: Marks, keep: tuple[int, ...] | None = None
                 chosen = tuple(results[i] for i in places)
                 arms = _sweep_block(then, marks, places), _sweep_block(orelse, marks, places)
                 stmts.append(replace(stmt, then=arms[0], orelse=arms[1], results=chosen))
-            case Loop(sources, params, inits, body, results, origin) if stmt in marks.kept:
+            case Loop(_, params, inits, body, results) if stmt in marks.kept:
                 places = _places(marks, params)
                 new_params, new_results = tuple(params[i] for i in places), tuple(results[i] for i in places)
                 new_body = _sweep_block(body, marks, places)
-                stmts.append(Loop(sources, new_params, tuple(inits[i] for i in places), new_body, new_results, origin))
+                new_inits = tuple(inits[i] for i in places)
+                stmts.append(replace(stmt, params=new_params, inits=new_inits, body=new_body, results=new_results))
             case _:
                 pass
     return Block(tuple(stmts), _sweep_end(block.end, marks, keep))

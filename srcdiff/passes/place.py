@@ -12,7 +12,7 @@ not certain is copied.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -134,6 +134,8 @@ class _Guard:
                 version = Apply(targets, op, (copy.targets[0], *args[1:]), kwargs, origin)
                 self.copy_of[version] = copy
                 return [copy, version]
+            case Apply(op=op) if op.procedure is not None and op.procedure.takes:
+                return self.call(stmt, op.procedure.takes)
             case Apply(targets, op, args):
                 if op.style == "copy" and targets[0] in self.wants:
                     self.want(args[0], targets[0] in self.deep)
@@ -148,6 +150,19 @@ class _Guard:
                 return self.loop(stmt)
             case _:
                 raise InternalError(f"not a statement: {stmt!r}")
+
+    def call(self, stmt: Apply, takes: Collection[int]) -> list[Stmt]:
+        """The call of a procedure that makes some of its arguments its own."""
+        copies: list[Stmt] = []
+        args = list(stmt.args)
+        for i in takes:
+            operand = args[i]
+            if isinstance(operand, (Var, Free)) and isinstance(operand.kind, Array) and operand.kind.dims != ():
+                copy = self.copied(operand, Var(getattr(operand, "hint", "copy"), operand.kind), stmt.origin, False)
+                self.copy_of[copy] = copy
+                copies.append(copy)
+                args[i] = copy.targets[0]
+        return [*copies, replace(stmt, args=tuple(args))]
 
     def loop(self, loop: Loop) -> list[Stmt]:
         self.wants.update(param for param, result in zip(loop.params, loop.results) if result in self.wants)
@@ -415,3 +430,5 @@ def written_by(stmt: Stmt) -> Iterable[Operand]:
     """The value whose memory a placed statement writes to, if any."""
     if isinstance(stmt, Apply) and (stmt.op.style in VERSIONS or stmt.op.style == "augment"):
         yield stmt.args[0]
+    elif isinstance(stmt, Apply) and stmt.op.procedure is not None:
+        yield from (stmt.args[i] for i in stmt.op.procedure.takes)

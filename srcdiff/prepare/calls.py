@@ -168,6 +168,10 @@ def _call_object(low: Lowering, value: Any, text: str, args: tuple[Value, ...], 
     controls = getattr(value, "controls", None) if isinstance(value, types.FunctionType) else None
     if controls is not None:
         return control.call(low, controls, args, kwargs, node)
+    if hasattr(type(value), "runs_again"):
+        return control.call_checkpointed(low, Ref(value.runs_again, text), args, kwargs, node)
+    if value is control.run_again and args:
+        return control.call_checkpointed(low, args[0], args[1:], kwargs, node)
     if hasattr(type(value), "custom_rule"):
         return control.call_custom(low, value.custom_rule, value, text, args, kwargs, node)
     if hasattr(type(value), "as_derivative"):

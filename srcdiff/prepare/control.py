@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import keyword
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,15 +20,15 @@ from typing import Any
 
 from srcdiff.analysis.activity import may_carry
 from srcdiff.analysis.freshness import fresh_in
-from srcdiff.errors import KindError, NoRule
+from srcdiff.errors import KindError, NoRule, SyntaxNotAccepted
 from srcdiff.ir import ops
 from srcdiff.ir.custom import Custom, custom_op
 from srcdiff.ir.kinds import Array, Kind, ListOf, Number, Unknown
-from srcdiff.ir.nodes import Apply, Block, Const, Function, Operand, Parameter, Ref, Return, Stmt, Var, Yield
+from srcdiff.ir.nodes import Apply, Block, Const, Function, Loop, Op, Operand, Parameter, Procedure, Ref, Return, Stmt, Var, Yield
 from srcdiff.ir.walk import free_vars, map_applies, procedures_in, statements_of, substitute_block, variables_in, vars_of
-from srcdiff.prepare import arrays, calls, derivatives
+from srcdiff.prepare import arrays, calls, derivatives, procedures
 from srcdiff.prepare.lowering import Lowering
-from srcdiff.prepare.values import ListRef, Skeleton, Value, flatten, rebuild
+from srcdiff.prepare.values import ListRef, Partial, Skeleton, Value, flatten, rebuild
 from srcdiff.rules.inference import kind_of
 from srcdiff.task import CustomRule
 
@@ -35,8 +36,22 @@ Args = tuple[Value, ...]
 Kwargs = dict[str, Value]
 
 
+def run_again(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """What `checkpoint(f)` is a partial of, in a function that is lowered."""
+    return f(*args, **kwargs)
+
+
 def call(low: Lowering, control: str, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     """The value of a call of one of the functions that control derivatives."""
+    if control == "checkpoint":
+        if len(args) != 1 or kwargs:
+            raise low.refuse(
+                SyntaxNotAccepted,
+                "checkpoint() is called inside a function",
+                node,
+                instead="write checkpoint(f)(x), or `with checkpoint():`.",
+            )
+        return Partial(Ref(run_again, "run_again"), args, {})
     names = {"stop_gradient": ("x",), "map_adjoint": ("x", "fn"), "watch_adjoint": ("x", "fn")}[control]
     given = {**dict(zip(names, args)), **kwargs}
     if len(args) > len(names) or set(given) != set(names):
@@ -108,6 +123,84 @@ def call_custom(low: Lowering, rule: CustomRule, held: Any, text: str, args: Arg
             raise low.refuse(NoRule, f"the rule of `{name}` calls it with arguments of other kinds, without end", node)
     made = _Rule(low, rule, held, name, tuple(opened), tuple(atoms), key, node)
     return made.called(low, atoms, node)
+
+
+def call_checkpointed(low: Lowering, fn: Value, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
+    """The value of a function whose reverse runs it again: the call of a procedure that stands alone."""
+    names = [*(f"x{i}" for i in range(len(args))), *kwargs]
+    for i, name in enumerate(derivatives.parameter_names(fn, len(args))[: len(args)]):
+        names[i] = name.strip("<>")
+    opened, atoms = [], {}
+    for name, arg in zip(names, (*args, *kwargs.values())):
+        value, found = derivatives.opened(low, arg, name)
+        opened.append(value)
+        atoms.update(found)
+    pieces = _Pieces(low, node)
+    given = dict(zip(kwargs, opened[len(args) :]))
+    value = pieces.lowered(lambda: calls.call_value(low, fn, tuple(opened[: len(args)]), given, node))
+    skeleton, leaves = flatten(value, low.store, lambda ref: True)
+    results = tuple(leaf for leaf in leaves if isinstance(leaf, Var))
+    spoken = "".join(c for c in derivatives.spoken(fn) if c.isalnum() or c == "_")
+    spoken = spoken if spoken.isidentifier() and not keyword.iskeyword(spoken) else "block"
+    refuse_in_what_runs_again(low, pieces.stmts(), spoken, node)
+    block = Block(pieces.stmts(), Yield(results))
+    captured = tuple(v for v in free_vars(block) if v not in atoms)
+    params = procedures.named_parameters((*atoms, *captured))
+    copies: dict[Var, Operand] = {p.var: Var(p.var.hint, p.var.kind, p.var.is_users) for p in params}
+    block = substitute_block(block, copies)
+    assert isinstance(block.end, Yield)
+    values = block.end.values
+    returned = Return(values[0] if len(values) == 1 else values)
+    own = tuple(Parameter(p.name, v) for p, v in zip(params, copies.values()) if isinstance(v, Var))
+    function = Function(spoken, own, Block(block.stmts, returned), is_inner=True)
+    op = ops.procedure_op(Procedure(spoken, spoken, function))
+    return _called(low, op, function, (*atoms.values(), *captured), skeleton, leaves, values)
+
+
+def budget_of(low: Lowering, args: Sequence[Value], kwargs: dict[str | None, Value], node: ast.AST) -> Const:
+    """What `with checkpoint(budget=…)` says: a number of states, or None."""
+    budget = kwargs.get("budget", Const(None))
+    is_known = budget == Const(None) or isinstance(budget, Const) and type(budget.value) is int and budget.value > 0
+    if args or set(kwargs) - {"budget"} or not is_known:
+        raise low.refuse(
+            KindError,
+            "`with checkpoint()` takes `budget`, a number of states that is known when the function is compiled, and positive",
+            node,
+        )
+    return Const(budget.value)
+
+
+def checkpointed(low: Lowering, stmts: Sequence[Stmt], budget: Const, node: ast.AST) -> list[Stmt]:
+    """The statements, whose loops keep few states."""
+    new = [replace(s, checkpoint=budget) if isinstance(s, Loop) else s for s in stmts]
+    loops = [s for s in new if isinstance(s, Loop)]
+    if not loops:
+        raise low.refuse(
+            SyntaxNotAccepted,
+            "there is no loop in the body of `with checkpoint()`",
+            node,
+            why="It is for a loop that runs; one over few known items is unrolled.",
+            instead="wrap a function instead: checkpoint(f)(x).",
+        )
+    for loop in loops:
+        refuse_in_what_runs_again(low, loop.body.stmts, "the loop", node)
+    return new
+
+
+def refuse_in_what_runs_again(low: Lowering, stmts: Sequence[Stmt], name: str, node: ast.AST) -> None:
+    """What runs again in the reverse sweep has no effects."""
+    block = Block(tuple(stmts), Yield(()))
+    for stmt in statements_of(block):
+        if isinstance(stmt, Apply) and stmt.op.has_effect and stmt.op not in (ops.BOUND, ops.ASSERT, ops.RAISE):
+            raise low.refuse(
+                SyntaxNotAccepted,
+                f"`{stmt.op.text or stmt.op.key}` has an effect, in `{name}`, which checkpoint runs again",
+                node,
+                why="The reverse sweep would do it once more.",
+                instead="put it outside of what is checkpointed.",
+            )
+    if any(p.function is None for p in procedures_in(block)):
+        raise low.refuse(NoRule, f"`{name}`, which checkpoint runs again, calls a function that calls itself", node)
 
 
 class _Rule:
@@ -250,6 +343,15 @@ class _Pieces:
         finally:
             low.builder = outer
         derivatives.check_unchanged(low, self.before, self.node)
+        own = set(variables_in(Block(self.stmts(), Yield(()))))
+        for key in low.store:
+            if isinstance(key, Var) and key not in self.before and key not in own:
+                raise low.refuse(
+                    SyntaxNotAccepted,
+                    f"`{key.hint}` is written to in a function with a derivative of its own",
+                    self.node,
+                    instead="let it work on a copy, and return what it makes.",
+                )
         return value
 
     def stmts(self) -> tuple[Stmt, ...]:
@@ -286,16 +388,32 @@ def _closed(low: Lowering, custom: Custom, node: ast.AST) -> tuple[Var, ...]:
 
 
 def _applied(low: Lowering, custom: Custom, args: tuple[Operand, ...], skeleton: Skeleton, leaves: Sequence[Any]) -> Value:
-    """The value of a call, whose results are leaves of this structure."""
-    results = [leaf for leaf in leaves if isinstance(leaf, Var)]
-    targets = {leaf: Var(leaf.hint, leaf.kind) for leaf in results}
+    """The value of a call of a function with a rule, whose results are leaves of this structure."""
+    assert isinstance(custom.primal.end, Yield)
+    values = custom.primal.end.values
+    params = tuple(Parameter(p.hint, p) for p in custom.params)
+    function = Function(custom.name, params, Block(custom.primal.stmts, Return(values)))
     has_effect = any(isinstance(s, Apply) and s.op.has_effect for s in statements_of(custom.primal))
-    stmt = Apply(tuple(targets.values()), custom_op(custom, has_effect=has_effect), args, (), low.builder.origin)
+    return _called(low, custom_op(custom, has_effect=has_effect), function, args, skeleton, leaves, values)
+
+
+def _called(
+    low: Lowering,
+    op: Op,
+    function: Function,
+    args: tuple[Operand, ...],
+    skeleton: Skeleton,
+    leaves: Sequence[Any],
+    values: tuple[Operand, ...],
+) -> Value:
+    """The value of a call that gives the variables among the leaves of a structure: their arrays may be those of arguments."""
+    results = [leaf for leaf in leaves if isinstance(leaf, Var)]
+    stmt = Apply(tuple(Var(leaf.hint, leaf.kind) for leaf in results), op, args, (), low.builder.origin)
+    targets = dict(zip(results, stmt.targets))
     low.builder.add(stmt)
     shared = [v for v in vars_of(args) if arrays.is_array(low, v)]
-    params = tuple(Parameter(p.hint, p) for p in custom.params)
-    fresh = fresh_in(Function(custom.name, params, Block(custom.primal.stmts, Return(tuple(results)))))
-    for (leaf, target), is_fresh in zip(targets.items(), fresh):
+    fresh = fresh_in(replace(function, body=Block(function.body.stmts, Return(values))))
+    for leaf, target, is_fresh in zip(results, stmt.targets, fresh):
         low.builder.made[target] = stmt
         if (nature := arrays.without_axes(low, leaf)) is not False:
             low.without_axes[target] = nature

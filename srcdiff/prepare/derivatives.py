@@ -238,7 +238,7 @@ def _lowered(
     check_unchanged(low, before, node)
     structures = {name: _structure(low, values[name], name) for name in dict.fromkeys(chosen)}
     by_name = {name: values[name] for name in structures}
-    piece = Piece(low, _spoken(fn), tuple(atoms), structures, by_name, stmts, result, before)
+    piece = Piece(low, spoken(fn), tuple(atoms), structures, by_name, stmts, result, before)
     piece.procedures = functions
     return piece, atoms
 
@@ -374,16 +374,16 @@ def _own(low: Lowering, array: Var) -> Var:
     return array
 
 
-def _spoken(fn: Value) -> str:
+def spoken(fn: Value) -> str:
     match fn:
         case Closure():
             return fn.name
         case Ref():
             return str(getattr(fn.value, "__name__", fn.text))
         case Partial():
-            return _spoken(fn.fn)
+            return spoken(fn.fn)
         case Derivative():
-            return f"{_spoken(fn.fn)}_grad"
+            return f"{spoken(fn.fn)}_grad"
         case _:
             return "function"
 
@@ -399,6 +399,8 @@ def parameter_names(fn: Value, count: int) -> list[str]:
             names = parameter_names(inner, count + len(bound))[len(bound) :]
         case Derivative():
             names = parameter_names(fn.fn, count)
+        case Ref(value) if hasattr(type(value), "runs_again"):
+            names = parameter_names(Ref(value.runs_again, fn.text), count)
         case Ref(value) if hasattr(type(value), "custom_rule"):
             names = parameter_names(Ref(value.custom_rule.fn, fn.text), count)
         case Ref(value) if hasattr(type(value), "as_derivative"):

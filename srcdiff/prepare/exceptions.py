@@ -30,7 +30,7 @@ from srcdiff.ir.effects import may_raise
 from srcdiff.ir.kinds import BOOL, Opaque
 from srcdiff.ir.nodes import UNBOUND, Apply, Caught, Const, Managed, Op, Ref, Var
 from srcdiff.ir.ops import call_op
-from srcdiff.prepare import cells, expressions, loops, procedures, statements
+from srcdiff.prepare import cells, control, expressions, loops, procedures, statements
 from srcdiff.prepare.lowering import Arm, Frame, Lowering, Snapshot, join_arms, truth
 from srcdiff.prepare.values import DictRef, Instance, ListRef, ObjectRef, Poison, Record, Value
 from srcdiff.rules.builder import Builder
@@ -437,9 +437,21 @@ def _entered(low: Lowering, node: ast.With, items: list[ast.withitem], ways: _Wa
             if item.optional_vars is not None:
                 statements.assign(low, item.optional_vars, args[0] if args else Const(None))
             return _entered(low, node, others, ways)
+        if isinstance(fn, Ref) and getattr(fn.value, "controls", None) == "checkpoint":
+            return _checkpointed(low, node, item.context_expr, others, ways)
         if isinstance(fn, Ref) and fn.value is contextlib.suppress:
             return _suppressing(low, node, item.context_expr, others, ways)
     return _of_users(low, node, item, others, ways)
+
+
+def _checkpointed(low: Lowering, node: ast.With, call: ast.Call, others: list[ast.withitem], ways: _Ways) -> bool:
+    """The loops in the body keep few states for the reverse sweep."""
+    named = {k.arg: expressions.lower(low, k.value) for k in call.keywords}
+    budget = control.budget_of(low, [expressions.lower(low, a) for a in call.args], named, call)
+    builder, mark = low.builder, len(low.builder.stmts)
+    is_dead = _entered(low, node, others, ways)
+    builder.stmts[mark:] = control.checkpointed(low, builder.stmts[mark:], budget, node)
+    return is_dead
 
 
 def _kept(low: Lowering, item: ast.withitem) -> Managed | None:

@@ -708,7 +708,7 @@ def linked(low: Lowering, stmts: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], di
     functions: dict[Procedure, Function] = {}
     for p, body in bodies.items():
         own = {v: Var(v.hint, v.kind, v.is_users) for v in read[p]}
-        params = _named((*made[p].params, *own.values()))
+        params = named_parameters((*made[p].params, *own.values()))
         functions[p] = Function(p.name, params, substitute_block(map_applies(body, passing), own), is_inner=True)
     whole = map_applies(Block(stmts, Return(Const(None))), passing)
     return whole.stmts, {**functions, **low.derived}
@@ -732,7 +732,7 @@ def _returned(atoms: tuple[Atom, ...]) -> Any:
     return atoms[0] if len(atoms) == 1 else atoms or Const(None)
 
 
-def _named(params: tuple[Var, ...]) -> tuple[Parameter, ...]:
+def named_parameters(params: tuple[Var, ...]) -> tuple[Parameter, ...]:
     """Parameters under names of their own; the user's keep theirs."""
     taken = {v.hint for v in params if v.is_users}
     used: set[str] = set()

@@ -251,7 +251,16 @@ class Forwarder:
                 sources.append(beside)
         body = self.tree(loop.body, carried, inner)
         results = tuple(Var(f"{loop.results[i].hint}_dot", dot_kind(loop.results[i].kind)) for i in carried)
-        b.add(Loop(tuple(sources), (*loop.params, *params), (*loop.inits, *inits), body, (*loop.results, *results), loop.origin))
+        b.add(
+            replace(
+                loop,
+                sources=tuple(sources),
+                params=(*loop.params, *params),
+                inits=(*loop.inits, *inits),
+                body=body,
+                results=(*loop.results, *results),
+            )
+        )
         for i, dot in zip(carried, results):
             if loop.results[i] in self.active:
                 self.tangents[loop.results[i]] = Staged(b, dot)

@@ -12,7 +12,8 @@ from srcdiff.errors import KindError
 from srcdiff.ir.kinds import TupleOf
 from srcdiff.ir.nodes import Apply, Block, Function, Operand, Parameter, Procedure, Return, Var
 from srcdiff.ir.ops import procedure_op
-from srcdiff.passes import PASSES
+from srcdiff.passes import PASSES, SIMPLIFYING
+from srcdiff.passes.dead_code import drop_dead_code
 from srcdiff.rules.builder import Builder
 from srcdiff.rules.staging import Staged
 from srcdiff.transform.forward import Forwarder, dot_kind
@@ -45,7 +46,7 @@ def derivative(pairs: Pairs, key: Key) -> Procedure:
         return known.forward
     procedure = Procedure(f"{key.procedure.name}_jvp", key.procedure.of)
     pairs.forwards[key] = pair = Pair(procedure, procedure, is_built=True)
-    primal = pairs.primals[key.procedure]
+    primal = pairs.primal(key.procedure)
     assert isinstance(primal.body.end, Return)
     value = primal.body.end.value
     returned: tuple[Operand, ...] = value if isinstance(value, tuple) else (value,)
@@ -67,7 +68,10 @@ def derivative(pairs: Pairs, key: Key) -> Procedure:
     b.origin = None
     whole = Return((*returned, *(forwarder.whole(returned[i], b) for i in key.of)))
     function = Function(procedure.name, (*primal.params, *params), Block(tuple(b.stmts), whole), is_inner=True)
-    for step in PASSES:
+    if key.procedure.function is not None:
+        procedure.function = drop_dead_code(function)  # it stands alone, too
+        return procedure
+    for step in SIMPLIFYING if pairs.recomputes else PASSES:
         function = step(function)
     pair.functions = {procedure: function}
     return procedure

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from srcdiff.analysis.activity import may_carry
 from srcdiff.analysis.freshness import fresh_results
@@ -65,6 +65,14 @@ class Pair:
     instead: Key | None = None
 
 
+@dataclass(frozen=True)
+class Again:
+    """The reverse of a procedure that stands alone: it stands alone, too. `reads` are the arguments that it takes."""
+
+    procedure: Procedure
+    reads: tuple[int, ...]
+
+
 class Pairs:
     """The procedures of a program, and the pairs of those that derivatives pass through.
 
@@ -77,12 +85,21 @@ class Pairs:
         self.primals = {p: drop_dead_code(hoist(f)) for p, f in procedures.items()}
         self.pairs: dict[Key, Pair] = {}
         self.forwards: dict[Key, Pair] = {}  # in forward mode a derivative is one function
+        self.again: dict[Key, Again] = {}  # the reverse of those that stand alone
+        self.trips: dict[Any, Any] = {}  # the procedures of loops of which few states are kept
+        self.finished: dict[Procedure, Function] = {}
         self.open: list[Key] = []
+
+    def primal(self, procedure: Procedure) -> Function:
+        return procedure.function or self.primals[procedure]
 
     def behind(self) -> dict[Procedure, tuple[Procedure, int, int]]:
         """The procedures behind those that take tangents, with how many arguments and results they have themselves."""
-        counts = {p: (len(f.params), len(_results(f))) for p, f in self.primals.items()}
-        return {pair.forward: (key.procedure, *counts[key.procedure]) for key, pair in self.forwards.items()}
+        found = {}
+        for key, pair in self.forwards.items():
+            primal = self.primal(key.procedure)
+            found[pair.forward] = (key.procedure, len(primal.params), len(results_of(primal)))
+        return found
 
     # ------------------------------------------------------------ what is asked
 
@@ -94,6 +111,9 @@ class Pairs:
         by = tuple(i for i, a in enumerate(stmt.args) if isinstance(a, Var) and a in reverser.active and may_carry(a.kind))
         if not bars or not by:
             return stmt
+        if procedure.function is not None:
+            self.call_again(reverser, stmt, Key(procedure, by, tuple(bars)), bars, adjoints, b)
+            return stmt
         pair = self.pair(Key(procedure, by, tuple(bars)))
         if pair.instead is not None:
             by, pair = pair.instead.by, self.pair(pair.instead)
@@ -103,21 +123,48 @@ class Pairs:
             record = Var("saved", Opaque("tuple"), True)
             forward = replace(stmt, targets=(*stmt.targets, record), op=_op(pair.forward, stmt.op))
             args.append(record)
-        for i, bar in bars.items():
-            given = Staged(b, bar.atom, bar.dims, bar.like)
-            args.append(as_float(full(given, stmt.targets[i]), b).atom)
+        args += [_whole(bar, stmt.targets[i], b) for i, bar in bars.items()]
         params = self.primals[procedure].params
         targets = tuple(Var(f"{_hint(stmt.args[i], params[i])}_bar", bar_kind(stmt.args[i])) for i in by)
-        call = Apply(targets, procedure_op(pair.reverse), tuple(args), (), b.origin)
+        self.add_reverse(
+            reverser, stmt, by, targets, Apply(targets, procedure_op(pair.reverse), tuple(args), (), b.origin), adjoints, b
+        )
+        return forward
+
+    def add_reverse(
+        self,
+        reverser: Reverser,
+        stmt: Apply,
+        by: Sequence[int],
+        targets: Sequence[Var],
+        call: Apply,
+        adjoints: Adjoints,
+        b: Builder,
+    ) -> None:
         b.add(call)
         for i, target in zip(by, targets):
             b.made[target] = call
             reverser.give(adjoints, stmt.args[i], Staged(b, target), b)
-        return forward
 
-    def functions(self, block: Block) -> dict[Procedure, Function]:
-        """The procedures that a block calls, and those that these call, each after those that it calls."""
-        every = {p: expand(f) for p, f in self.primals.items()}
+    def call_again(
+        self, reverser: Reverser, stmt: Apply, key: Key, bars: Mapping[int, Staged], adjoints: Adjoints, b: Builder
+    ) -> None:
+        """Add the reverse of a call of a procedure that stands alone: it is given the arguments, and runs it again."""
+        from srcdiff.transform.again import reverse_again
+
+        again = reverse_again(self, key)
+        params = self.primal(key.procedure).params
+        args = (*(stmt.args[i] for i in again.reads), *(_whole(bar, stmt.targets[i], b) for i, bar in bars.items()))
+        targets = tuple(Var(f"{_hint(stmt.args[i], params[i])}_bar", bar_kind(params[i].var)) for i in key.by)
+        call = Apply(targets, procedure_op(again.procedure), args, (), b.origin)
+        self.add_reverse(reverser, stmt, key.by, targets, call, adjoints, b)
+
+    def functions(self, block: Block, *, is_final: bool = True) -> dict[Procedure, Function]:
+        """The procedures that a block calls, and those that these call, each after those that it calls.
+
+        Unless it is final a derivative is taken of them yet: those that stand alone are left out, as they have their function.
+        """
+        every = {p: expand(f) if is_final else f for p, f in self.primals.items()}
         for pair in (*self.pairs.values(), *self.forwards.values()):
             every |= pair.functions
         found: dict[Procedure, Function] = {}
@@ -125,13 +172,24 @@ class Pairs:
 
         def visit(inner: Block) -> None:
             for p in procedures_in(inner):
-                if p not in seen:
+                if p not in seen and (is_final or p.function is None):
                     seen.add(p)
-                    visit(every[p].body)
-                    found[p] = every[p]
+                    function = every[p] if p.function is None else self.finish(p)
+                    visit(function.body)
+                    found[p] = function
 
         visit(block)
         return found
+
+    def finish(self, procedure: Procedure) -> Function:
+        """A procedure that stands alone, once no derivative is taken of it any more."""
+        if procedure not in self.finished:
+            assert procedure.function is not None
+            function = procedure.function
+            for step in PASSES:
+                function = step(function)
+            self.finished[procedure] = function
+        return self.finished[procedure]
 
     def with_own_arrays(self, stmts: Sequence[Stmt], shared: Set[Var]) -> list[Stmt]:
         """The forward sweep of a pullback: what the records of its calls may hold is not `shared` with who calls it."""
@@ -194,7 +252,7 @@ class Pairs:
         from srcdiff.transform.reverse import Reverser, carrying
 
         primal = self.primals[key.procedure]
-        returned = _results(primal)
+        returned = results_of(primal)
         b = Builder()
         inputs = [primal.params[i].var for i in key.by]
         for var in inputs:
@@ -208,13 +266,13 @@ class Pairs:
         taken = {p.name for p in primal.params}
         for i in key.of:
             result = returned[i]
-            bar = Var(_unused("out_bar" if len(key.of) == 1 else f"out{i}_bar", taken), bar_kind(result), True)
+            bar = Var(unused("out_bar" if len(key.of) == 1 else f"out{i}_bar", taken), bar_kind(result), True)
             bars.append(bar)
             if isinstance(result, Var) and result in reverser.active:
                 accumulate(adjoints, result, Staged(b, bar), b)
         forward = reverser.block(primal.body.stmts, adjoints, b)
         b.origin = None
-        gradients = tuple(_adjoint(v, adjoints, b) for v in inputs)
+        gradients = tuple(adjoint_of(v, adjoints, b) for v in inputs)
         whole = Block((*forward, Apply((), BETWEEN, (Const(None),)), *b.stmts), Return((returned, gradients)))
         params = (*primal.params, *(Parameter(bar.hint, bar) for bar in bars))
         self.split(Function(primal.name, params, whole, is_inner=True), primal, bars, pair)
@@ -240,14 +298,14 @@ class Pairs:
         params = [primal.params[i] for i in pair.reads]
         copies = {p.var: Var(p.var.hint, p.var.kind, p.var.is_users) for p in params}
         taken = {p.name for p in params} | {bar.hint for bar in bars}
-        record.hint = _unused("saved", taken)
+        record.hint = unused("saved", taken)
         inside = [Parameter(p.name, copies[p.var]) for p in params]
         inside += [Parameter(record.hint, record)] if pair.has_record else []
         inside += [Parameter(bar.hint, bar) for bar in bars]
         reverse = map_block(reverse, lambda v: copies.get(v, v))
         assert isinstance(reverse.end, Return) and isinstance(reverse.end.value, tuple)
-        reverse = replace(reverse, end=Return(_single(reverse.end.value)))
-        block = drop_dead_code_in(Block(tuple(forward), Return(_single(results))))
+        reverse = replace(reverse, end=Return(single(reverse.end.value)))
+        block = drop_dead_code_in(Block(tuple(forward), Return(single(results))))
         pair.functions = {
             pair.forward: Function(pair.forward.name, primal.params, block, is_inner=True),
             pair.reverse: Function(pair.reverse.name, tuple(inside), reverse, is_inner=True),
@@ -260,7 +318,7 @@ def _recomputing(name: str, whole: Function) -> Function:
     assert isinstance(whole.body.end, Return) and isinstance(whole.body.end.value, tuple)
     gradients = whole.body.end.value[1]
     assert isinstance(gradients, tuple)
-    body = drop_dead_code_in(Block(stmts, Return(_single(gradients))))
+    body = drop_dead_code_in(Block(stmts, Return(single(gradients))))
     params = {p.var: Var(p.var.hint, p.var.kind, p.var.is_users) for p in whole.params}
     own = tuple(Parameter(p.name, params[p.var]) for p in whole.params)
     return split_records(Function(name, own, renewed(body, params), is_inner=True))
@@ -284,13 +342,15 @@ def _op(procedure: Procedure, like: Op) -> Op:
     return procedure_op(procedure, has_effect=like.has_effect)
 
 
-def _results(primal: Function) -> tuple[Operand, ...]:
+def results_of(primal: Function) -> tuple[Operand, ...]:
+    """What a procedure gives back."""
     assert isinstance(primal.body.end, Return)
     value = primal.body.end.value
     return value if isinstance(value, tuple) else (value,)
 
 
-def _adjoint(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+def adjoint_of(var: Var, adjoints: Adjoints, b: Builder) -> Operand:
+    """An adjoint in full, zeros where there is none."""
     bar = adjoints.get(var)
     if bar is None:
         return zero(var, b).atom
@@ -306,6 +366,11 @@ def bar_kind(of: Operand) -> Kind:
     return kind
 
 
+def _whole(bar: Staged, target: Var, b: Builder) -> Operand:
+    """An adjoint as it is passed on."""
+    return as_float(full(Staged(b, bar.atom, bar.dims, bar.like), target), b).atom
+
+
 def _hint(arg: Operand, param: Parameter) -> str:
     return arg.hint if isinstance(arg, Var) else param.name
 
@@ -314,11 +379,13 @@ def _has_axes(var: Var) -> bool:
     return isinstance(var.kind, Unknown) or (isinstance(var.kind, Array) and var.kind.dims != ())
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def unused(name: str, taken: set[str]) -> str:
+    """A name that is not taken."""
     while name in taken:
         name += "_"
     return name
 
 
-def _single(values: tuple[Operand, ...]) -> Operand:
+def single(values: tuple[Operand, ...]) -> Operand:
+    """What is returned of several values, or of one."""
     return values[0] if len(values) == 1 else values

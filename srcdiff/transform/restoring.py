@@ -171,7 +171,7 @@ class Objects:
                         self._unite((param, result, *values))
                         self.becomes.setdefault(result, []).append(param)
                         self.becomes.setdefault(param, []).extend(vars_of(values))
-                    self._tree(stmt.body, depth + 1, in_try)
+                    self._tree(stmt.body, depth + 1, in_try or stmt.checkpoint is not None)  # its trips are run again
 
     def _store(self, stmt: Apply, region: Kind, depth: int) -> None:
         value, index = stmt.args[2], stmt.args[1]

@@ -125,6 +125,10 @@ class Reverser:
                         self.restorer.restore(stmt, read, adjoints, b, forward)
                 case If():
                     forward.append(self.branch(stmt, adjoints, b))
+                case Loop() if stmt.checkpoint is not None:
+                    from srcdiff.transform.checkpoints import reverse_checkpointed
+
+                    forward.extend(reverse_checkpointed(self, stmt, adjoints, b))
                 case Loop():
                     forward.extend(reversed(reverse_loop(self, stmt, adjoints, b)))
         forward.reverse()
