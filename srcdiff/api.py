@@ -6,6 +6,7 @@ import functools
 import inspect
 import itertools
 import keyword
+import re
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -288,6 +289,10 @@ def written_around(
     keywords = [f"**{p.name}" if p.kind is p.VAR_KEYWORD else f"{p.name}={p.name}" for p in parameters if p.kind in by_name]
     taken = {p.name for p in parameters}
     more = [_unused(n, taken) for n in further]
+    for clash in taken & set(names):
+        new = _unused(clash, taken | set(names))
+        body = re.sub(rf"\b{clash}\b", new, body)
+        names = {new if n == clash else n: value for n, value in names.items()}
     optional = {p.name for p in parameters if p.default is not p.empty and p.kind not in by_name}
     required = [p for p in positional if p not in optional and not p.startswith("*")]
     shown = [*required, *more, *positional[len(required) :]]

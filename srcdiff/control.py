@@ -139,8 +139,8 @@ def checkpoint(f: Callable[..., Any] | None = None, *, budget: int | None = None
         neither has an effect.
 
     Raises:
-        SyntaxNotAccepted: when compiling, for what prints or has another effect, since it would run again; for a loop whose
-            number of trips is not known before (`while`, `break`).
+        SyntaxNotAccepted: when compiling, for what prints or has another effect, since it would run again; for a loop that
+            may be left in the middle of a trip, or that carries a list.
 
     >>> import srcdiff
     >>> def run(x):

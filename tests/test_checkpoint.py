@@ -297,6 +297,52 @@ def test_headers_of_loops(n):
     agree(grad(headers, argnums=(0, 1))(0.4, ys, n), grad(headers_plain, argnums=(0, 1))(0.4, ys, n))
 
 
+def adaptive(x, until):
+    t = 0.0
+    with checkpoint(budget=4):
+        while t < until:
+            h = 0.1 / (1 + x * x)
+            x = x + h * math.sin(x + t)
+            t = t + h
+    return x
+
+
+def adaptive_plain(x, until):
+    t = 0.0
+    while t < until:
+        h = 0.1 / (1 + x * x)
+        x = x + h * math.sin(x + t)
+        t = t + h
+    return x
+
+
+@pytest.mark.parametrize("until", [0.0, 0.05, 3.0])
+def test_a_while_loop_counts_its_trips(until):
+    for derivative in (grad, lambda f: grad(grad(f)), lambda f: jacfwd(grad(f)), jacfwd):
+        agree(derivative(adaptive)(0.4, until), derivative(adaptive_plain)(0.4, until))
+
+
+@pytest.mark.parametrize("x", [0.4, 2.0, 5.0])
+def test_a_loop_that_is_left_before_a_trip_changes_anything(x):
+    def f(x, ys):
+        with checkpoint(budget=4):
+            for y in ys:
+                if x > 3.0:
+                    break
+                x = x + 0.3 * y * math.sin(x)
+        return x
+
+    def plain(x, ys):
+        for y in ys:
+            if x > 3.0:
+                break
+            x = x + 0.3 * y * math.sin(x)
+        return x
+
+    ys = np.abs(np.sin(np.arange(40.0))) + 0.3
+    agree(grad(f, argnums=(0, 1))(x, ys), grad(plain, argnums=(0, 1))(x, ys))
+
+
 def test_a_loop_in_a_loop_and_a_branch():
     def f(x, n):
         for i in range(4):
@@ -339,10 +385,13 @@ def test_few_states_are_kept():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("    while x < 5.0:\n            x = x * 1.5\n", "How often a while loop runs is not known before"),
         (
             "    for k in range(9):\n            x = x * 1.5\n            if x > 3.0:\n                break\n",
-            "may be left early",
+            "It may be left in the middle of a trip",
+        ),
+        (
+            "    xs = [x]\n        for k in range(9):\n            xs.append(xs[-1] * 1.5)\n            x = xs[-1]\n",
+            "It carries a list",
         ),
         ("    for k in range(9):\n            print(k)\n            x = x * 1.5\n", "`print` has an effect, in the loop"),
         ("    x = x * 1.5\n", "there is no loop in the body"),

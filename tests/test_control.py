@@ -8,7 +8,20 @@ import pytest
 from scipy import special
 
 import srcdiff
-from srcdiff import custom_jvp, custom_vjp, grad, hvp, jacfwd, jvp, map_adjoint, stop_gradient, vhp, vjp, watch_adjoint
+from srcdiff import (
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hvp,
+    jacfwd,
+    jvp,
+    map_adjoint,
+    stop_gradient,
+    vhp,
+    vjp,
+    watch_adjoint,
+)
 
 X = np.array([0.3, -0.7, 1.1])
 
@@ -460,3 +473,132 @@ def test_other_mistakes_are_refused():
     other.defvjp(lambda x: (x, None), lambda res, bar: (bar,))
     with pytest.raises(srcdiff.KindError, match="has another structure than the result of `other`"):
         grad(lambda x: other(x)[0])(2.0)
+
+
+# ---------------------------------------------------------------- rules where arrays are written to
+
+
+def sine_plain(a, s):
+    return np.sin(a) * s
+
+
+@custom_vjp
+def sine_vjp(a, s):
+    return np.sin(a) * s
+
+
+def sine_forward(a, s):
+    return sine_vjp(a, s), (a, s)
+
+
+def sine_reverse(residuals, bar):
+    a, s = residuals
+    return np.cos(a) * s * bar, np.sum(np.sin(a) * bar)
+
+
+sine_vjp.defvjp(sine_forward, sine_reverse)
+
+
+@custom_jvp
+def sine_jvp(a, s):
+    return np.sin(a) * s
+
+
+@sine_jvp.defjvp
+def sine_rule(primals, tangents):
+    (a, s), (a_dot, s_dot) = primals, tangents
+    return sine_jvp(a, s), np.cos(a) * s * a_dot + np.sin(a) * s_dot
+
+
+def recurrence(a, s, f):
+    a = a.copy()
+    for i in range(1, len(a)):
+        b = f(a, s)
+        a[i] = a[i - 1] * 0.5 + b[i] * b[0]
+        a[0] = a[0] * 1.1
+    return np.sum(a * f(a, s))
+
+
+def slices(a, s, f):
+    a = a.copy()
+    for _ in range(4):
+        a[1:-1] = f(a[2:], s) - f(a[:-2], s) * a[1:-1]
+        s = s * 0.9
+    return np.sum(a**2)
+
+
+def swapped(a, s, f):
+    a, b = a.copy(), np.zeros_like(a)
+    for _ in range(3):
+        for i in range(len(a)):
+            b[i] = np.sum(f(a, s)) * a[i]
+        a, b = b, a
+    return np.sum(a)
+
+
+def results_written(a, s, f):
+    c = f(a, s)
+    a = a.copy()
+    a[0] = 5.0
+    c[1] = a[2] * s
+    d = f(c, s)
+    c *= 2.0
+    return np.sum(c * d * a)
+
+
+def listed(a, s, f):
+    kept = []
+    while np.sum(a * a) > 0.5:
+        a = f(a, s) * 0.8
+        kept.append(a)
+    return sum(np.sum(x) for x in kept)
+
+
+@pytest.mark.parametrize("program", [recurrence, slices, swapped, results_written, listed])
+@pytest.mark.parametrize("rule", [sine_vjp, sine_jvp, checkpoint(sine_plain)], ids=["vjp", "jvp", "checkpoint"])
+def test_rules_where_arrays_are_written_to(program, rule):
+    a, s = np.array([0.3, 0.9, -0.4, 1.2, 0.7]), 1.1
+
+    def agree(of):
+        mine, theirs = (of(lambda a, s, f=f: program(a, s, f)) for f in (rule, sine_plain))
+        for one, other in zip(mine, theirs):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13 * np.max(np.abs(theirs[0])))
+
+    agree(lambda f: grad(f, argnums=(0, 1))(a, s))
+    agree(lambda f: vjp(f, a, s)[1](2.0))
+    agree(lambda f: grad(lambda a, s: np.sum(grad(f)(a, s) * a), argnums=(0, 1))(a, s))
+    if rule is not sine_vjp:
+        agree(lambda f: jvp(f, (a, s), (a, 0.5)))
+        agree(lambda f: (hvp(f)(a, s, v=a), vhp(f)(a, s, v=a)))
+
+
+def test_rules_within_functions_that_call_themselves():
+    """A derivative inside keeps the rules of the procedures that it passes through."""
+
+    def f(x, n):
+        if n == 0:
+            return x
+        y = f(x, n - 1)
+        return math.sin(y) * stop_gradient(y) + 0.1 * x
+
+    def plain(x, n):
+        y = x
+        for _ in range(n):
+            y = math.sin(y) * stop_gradient(y) + 0.1 * x
+        return y
+
+    for derivative in (grad, lambda g: grad(grad(g)), lambda g: grad(jacfwd(g)), lambda g: jacfwd(jacfwd(g))):
+        assert derivative(f)(0.7, 4) == pytest.approx(derivative(plain)(0.7, 4), rel=1e-12)
+    assert hvp(f)(0.7, 4, 1.0) == pytest.approx(vhp(plain)(0.7, 4, 1.0), rel=1e-12)
+
+
+def test_parameters_may_have_any_name():
+    @custom_vjp
+    def f(rule, run):
+        return rule * run
+
+    f.defvjp(lambda rule, run: (rule * run, (rule, run)), lambda r, bar: (bar * r[1], bar * r[0]))
+    assert grad(f, argnums=(0, 1))(2.0, 3.0) == (3.0, 2.0)
+    assert grad(checkpoint(lambda run: run * run))(3.0) == 6.0
+    assert vhp(lambda x, f: x**3 * f)(2.0, 1.0, 1.0) == hvp(lambda x, f: x**3 * f)(2.0, 1.0, 1.0) == 12.0
+    assert grad(grad(lambda derivative: derivative**3))(2.0) == 12.0

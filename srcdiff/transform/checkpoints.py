@@ -34,6 +34,7 @@ from srcdiff.ir.nodes import (
     Block,
     Branch,
     Const,
+    End,
     Exit,
     Function,
     Loop,
@@ -58,6 +59,7 @@ from srcdiff.ir.walk import (
     variables_in,
     vars_of,
     with_blocks,
+    with_end,
 )
 from srcdiff.passes.dead_code import drop_dead_code_in
 from srcdiff.prepare.entry import unknown
@@ -69,6 +71,7 @@ from srcdiff.rules.staging import Staged
 from srcdiff.transform.adjoints import Adjoints, as_float, full, zero
 from srcdiff.transform.again import swept
 from srcdiff.transform.procedures import Pairs, bar_kind, single
+from srcdiff.transform.saving import going_on_arm
 
 if TYPE_CHECKING:
     from srcdiff.transform.reverse import Reverser
@@ -108,15 +111,19 @@ class Trips:
 def reverse_checkpointed(reverser: Reverser, loop: Loop, adjoints: Adjoints, b: Builder) -> list[Stmt]:
     """Add the reverse of a loop of which few states are kept to `b`; returns the statements of the forward sweep."""
     plain = replace(loop, checkpoint=None)
+    counted: Var | None = None
     incoming = {i: adjoints.take(r) for i, r in enumerate(loop.results) if r in reverser.active}
     if all(bar is None for bar in incoming.values()):
         return [plain]
     _check(loop)
+    if any(isinstance(end, Exit) for end in ends_of(loop.body)):
+        counted = Var("trips", INT)
+        plain = _counting(plain, counted)
     key = (loop, tuple(sorted(incoming)))
     trips = reverser.pairs.trips.get(key)
     if trips is None:
-        trips = reverser.pairs.trips[key] = _procedures(reverser, loop)
-    count = _trip_count(loop, b)
+        trips = reverser.pairs.trips[key] = _procedures(reverser, _without_way_out(loop))
+    count = _trip_count(loop, b) if counted is None else counted
     states, segment = _budget(loop, count, b)
     bars: list[Operand] = []
     for i in trips.moving:
@@ -140,11 +147,9 @@ def reverse_checkpointed(reverser: Reverser, loop: Loop, adjoints: Adjoints, b: 
 
 
 def _check(loop: Loop) -> None:
-    why, instead = "", "take it out of `with checkpoint()`, or write it as a for loop over a range that runs to its end."
-    if not loop.sources:
-        why = "How often a while loop runs is not known before."
-    elif any(isinstance(end, Exit) for end in ends_of(loop.body)):
-        why = "How often a loop runs that may be left early is not known before."
+    why, instead = "", "take it out of `with checkpoint()`, or write it as a loop that is left before a trip changes anything."
+    if any(isinstance(end, Exit) for end in ends_of(loop.body)) and _going_on(loop) is None:
+        why = "It may be left in the middle of a trip."
     elif any(isinstance(source.target, tuple) for source in loop.sources):
         why = "Its items are tuples."
     elif any(isinstance(s.iterable, Range) and not isinstance(s.iterable.step, Const) for s in loop.sources):
@@ -153,6 +158,34 @@ def _check(loop: Loop) -> None:
         why = "It carries a list, which would be kept with each state."
     if why:
         raise SyntaxNotAccepted("this loop cannot be checkpointed", loop.origin, why, instead)
+
+
+def _going_on(loop: Loop) -> Block | None:
+    """The arm of the body that goes on for certain, where the other leaves the loop with all that it carries as it came."""
+    arm = going_on_arm(loop.body, loop.params, frozenset(range(len(loop.params))))
+    return None if arm is None or any(isinstance(end, Exit) for end in ends_of(arm)) else arm
+
+
+def _without_way_out(loop: Loop) -> Loop:
+    """The loop of the trips that are known to go on."""
+    arm = _going_on(loop)
+    return loop if arm is None else replace(loop, body=Block((*loop.body.stmts, *arm.stmts), arm.end))
+
+
+def _counting(loop: Loop, count: Var) -> Loop:
+    """The loop, which counts its trips."""
+    number = Var("trips", INT)
+
+    def ended(end: End) -> Block | End:
+        if isinstance(end, Exit):
+            return Exit((*end.values, number))
+        assert isinstance(end, Next)
+        more = Var("trips", INT)
+        return Block((Apply((more,), ops.ADD, (number, Const(1))),), Next((*end.values, more)))
+
+    body = with_end(loop.body, ended)
+    params, inits = (*loop.params, number), (*loop.inits, Const(0))
+    return replace(loop, params=params, inits=inits, body=body, results=(*loop.results, count))
 
 
 # ---------------------------------------------------------------- how many

@@ -110,7 +110,7 @@ def forward_custom(forwarder: Forwarder, stmt: Apply, b: Builder) -> None:
             f"forward mode reaches `{custom.name}`, which has a derivative rule for reverse mode only",
             stmt.origin,
             why="A custom_vjp, or map_adjoint, says what becomes of adjoints, and nothing of tangents.",
-            instead="take the derivative in reverse mode (grad, vjp), or give the function a custom_jvp, which is for both.",
+            instead="take it in reverse mode (grad, vjp, jacrev), or give the function a custom_jvp, which is for both.",
         )
     given: dict[Var, Operand] = {
         dot: forwarder.whole(arg, b) if may_carry(kind_of(arg)) else Const(0.0) for dot, arg in zip(custom.given, stmt.args)
