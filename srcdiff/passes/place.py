@@ -157,7 +157,7 @@ class _Guard:
         args = list(stmt.args)
         for i in takes:
             operand = args[i]
-            if isinstance(operand, (Var, Free)) and isinstance(operand.kind, Array) and operand.kind.dims != ():
+            if isinstance(operand, (Var, Free)) and not is_scalar(operand.kind):
                 copy = self.copied(operand, Var(getattr(operand, "hint", "copy"), operand.kind), stmt.origin, False)
                 self.copy_of[copy] = copy
                 copies.append(copy)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from srcdiff.analysis.activity import may_carry
 from srcdiff.errors import SyntaxNotAccepted
 from srcdiff.ir import ops
-from srcdiff.ir.kinds import BOOL, INT, ListOf
+from srcdiff.ir.kinds import BOOL, INT, Array, ListOf
 from srcdiff.ir.nodes import (
     Apply,
     Block,
@@ -309,7 +309,7 @@ def _procedures(reverser: Reverser, loop: Loop) -> Trips:
     )
     params = (first, last, states, segment, *(state[i] for i in needed), *(inside[v] for v in kept_around), *bars)
     body = Block((whole, *left.stmts), left.end)
-    takes = tuple(range(len(params) - len(bars), len(params)))
+    takes = tuple(i for i, v in enumerate(params) if v in bars and isinstance(v.kind, Array) and v.kind.dims is not None)
     reverse.function = Function(reverse.name, named_parameters(params), body, is_inner=True, takes=takes)
     return Trips(reverse, tuple(needed), tuple(kept_around), moving, moving_around)
 
