@@ -125,6 +125,15 @@ def test_single_precision():
     assert [a.dtype for a in jacfwd(f)(x, np.float32(0.5))] == [np.float32] * 4
 
 
+def test_single_precision_of_a_number_beside_arrays():
+    def f(a, s):
+        m = np.sum(s) if len(a) > 2 else a
+        return np.sum(m)
+
+    a = X.astype(np.float32)
+    assert [v.dtype for v in jvp(f, (a, a), (a, None))] == [np.float32] * 2
+
+
 @pytest.mark.parametrize(
     "primals, tangents, message",
     [

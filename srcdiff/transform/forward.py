@@ -212,7 +212,9 @@ class Forwarder:
         blocks = []
         for inner, values in arms:
             is_none = isinstance(stmt.around, Managed) and inner is not arms[0][0]  # there is no second arm
-            extra = tuple(values[i] if is_none else self.whole(values[i], inner) for i in wanted)
+            extra = tuple(
+                values[i] if is_none else typed(self.whole(values[i], inner), values[i], stmt.results[i], inner) for i in wanted
+            )
             blocks.append(Block(tuple(inner.stmts), Yield((*values, *extra))))
         new = replace(stmt, then=blocks[0], orelse=blocks[1], results=(*stmt.results, *dots.values()))
         for part in self.outside_of_try(stmt, new) if isinstance(stmt.around, Caught) else [new]:
@@ -347,6 +349,15 @@ def named(tangent: Tangent, of: Var) -> Tangent:
         if isinstance(atom, Var) and not atom.hint.endswith("_dot") and atom in tangent.builder.made:
             atom.hint = f"{of.hint}_dot"
     return tangent
+
+
+def typed(zero_or_tangent: Operand, value: Operand, joined: Var, b: Builder) -> Operand:
+    """A scalar's tangent; in the dtype of the scalar where it is joined with arrays, which a Python number would widen."""
+    kind = joined.kind
+    is_of_arrays = isinstance(kind, Array) and kind.dims != () and kind.dtype != "float64"
+    if is_of_arrays and isinstance(zero_or_tangent, Const) and isinstance(value, Var) and isinstance(value.kind, Array):
+        return full(Staged(b, zero_or_tangent), value).atom
+    return zero_or_tangent
 
 
 def part_of(part: Tangent, value: Operand, b: Builder) -> Operand:
