@@ -352,10 +352,10 @@ def named(tangent: Tangent, of: Var) -> Tangent:
 
 
 def typed(zero_or_tangent: Operand, value: Operand, joined: Var, b: Builder) -> Operand:
-    """A scalar's tangent; in the dtype of the scalar where it is joined with arrays, which a Python number would widen."""
+    """A tangent; zero of a scalar in its dtype, where a Python number would widen what it is joined with."""
     kind = joined.kind
-    is_of_arrays = isinstance(kind, Array) and kind.dims != () and kind.dtype != "float64"
-    if is_of_arrays and isinstance(zero_or_tangent, Const) and isinstance(value, Var) and isinstance(value.kind, Array):
+    is_narrow = isinstance(kind, Array) and kind.dtype != "float64"
+    if is_narrow and isinstance(zero_or_tangent, Const) and isinstance(value, Var) and isinstance(value.kind, Array):
         return full(Staged(b, zero_or_tangent), value).atom
     return zero_or_tangent
 
