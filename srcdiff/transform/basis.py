@@ -11,7 +11,25 @@ from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, ListOf, Number, combine
 from srcdiff.ir.nodes import Apply, Atom, Const, Free, ListDisplay, Operand, Ref, Stmt, Var
 from srcdiff.rules.builder import Builder
+from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import dims_of
+
+Found = dict[tuple[Var, Var], Operand]
+"""The derivative of an array of the result by one of the arguments."""
+
+
+def entry_of(found: Found, out: Operand, leaf: Var, b: Builder) -> Operand:
+    """The derivative of one array of the result by one array of the arguments: zeros where it does not depend on it."""
+    known = found.get((out, leaf)) if isinstance(out, Var) else None
+    if known is not None:
+        return known
+    if isinstance(leaf.kind, ListOf):
+        raise KindError("a result does not depend on a list that is differentiated by", instead="pass an array.")
+    shape = (*lengths_of(out, b), *lengths_of(leaf, b))
+    if not shape:
+        return Const(0.0)
+    kind = kind_of(out)
+    return zeros_of(b, shape, Array(dtype_of(kind), (*(dims_of(kind) or ()), *(dims_of(leaf.kind) or ()))))
 
 
 def basis(leaf: Var, dot: Var, i: Var, count: Atom, b: Builder) -> None:

@@ -42,7 +42,7 @@ from srcdiff.rules.builder import Builder
 from srcdiff.rules.inference import kind_of
 from srcdiff.rules.staging import Staged, dims_of
 from srcdiff.transform.adjoints import full, zero
-from srcdiff.transform.basis import basis, dtype_of, lengths_of, shaped, size_of, total_of, zeros_of
+from srcdiff.transform.basis import basis, dtype_of, entry_of, lengths_of, shaped, size_of, total_of, zeros_of
 from srcdiff.transform.forward import Forwarder, dot_kind
 from srcdiff.transform.gradient import Selector, inputs_of, selected_of, split_aux, structured
 from srcdiff.transform.procedures import Pairs
@@ -100,7 +100,9 @@ def jacobian(
             case _:
                 if not is_differentiable(kind_of(out)):
                     return Const(None)
-                parts = tuple(structured(s, v, primal, b, lambda leaf: columns.entry(out, leaf)) for s, v, _ in selected)
+                parts = tuple(
+                    structured(s, v, primal, b, lambda leaf: entry_of(columns.found, out, leaf, b)) for s, v, _ in selected
+                )
                 return parts[0] if is_single else parts
 
     value = of_output(head)
@@ -128,19 +130,6 @@ class _Columns:
     outputs: Sequence[Var]
     builder: Builder = field(default_factory=Builder)
     found: dict[tuple[Var, Var], Operand] = field(default_factory=dict)
-
-    def entry(self, out: Operand, leaf: Var) -> Operand:
-        """The derivative of one array of the result by one array of the arguments: zeros where it does not depend on it."""
-        known = self.found.get((out, leaf)) if isinstance(out, Var) else None
-        if known is not None:
-            return known
-        if isinstance(leaf.kind, ListOf):
-            raise KindError("a result does not depend on a list that is differentiated by", instead="pass an array.")
-        shape = (*lengths_of(out, self.builder), *lengths_of(leaf, self.builder))
-        if not shape:
-            return Const(0.0)
-        kind = Array(dtype_of(kind_of(out)), (*(dims_of(kind_of(out)) or ()), *(dims_of(leaf.kind) or ())))
-        return zeros_of(self.builder, shape, kind)
 
     def by(self, leaf: Var) -> None:
         """Add the derivatives by one array or number of the arguments."""

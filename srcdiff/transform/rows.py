@@ -45,19 +45,6 @@ class Rows:
     builder: Builder = field(default_factory=Builder)
     found: dict[tuple[Var, Var], Operand] = field(default_factory=dict)
 
-    def entry(self, out: Operand, leaf: Var) -> Operand:
-        """The derivative of one array of the result by one array of the arguments: zeros where it does not depend on it."""
-        known = self.found.get((out, leaf)) if isinstance(out, Var) else None
-        if known is not None:
-            return known
-        if isinstance(leaf.kind, ListOf):
-            raise KindError("jacrev by a list whose length the run decides is not accepted", instead="pass one array.")
-        shape = (*lengths_of(out, self.builder), *lengths_of(leaf, self.builder))
-        if not shape:
-            return Const(0.0)
-        kind = Array(dtype_of(leaf.kind), (*(dims_of(getattr(out, "kind", None)) or ()), *(dims_of(leaf.kind) or ())))  # type: ignore[arg-type]
-        return zeros_of(self.builder, shape, kind)
-
     def of(self, out: Var) -> None:
         """Add the derivatives of one array or number of the result."""
         moving = [leaf for leaf in self.leaves if out in carrying(self.stmts, [leaf], [out])]
