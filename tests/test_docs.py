@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import srcdiff
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+PUBLIC = [name for name in srcdiff.__all__ if name.islower()]
 
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 RUN = re.compile(r"^( *)```python\n((?:(?!```).)*)^\1```\n\n\1<!-- prints -->\n\1```text\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
@@ -30,6 +34,11 @@ def test_the_page_of_rules_is_what_the_rules_give():
         if any(not exists(name, found) for name in absent):
             pytest.skip(f"the page has functions that these versions lack: {', '.join(sorted(absent))}")
     assert written == generated, "run python docs/generate_rules.py"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_readme_names_each_public_function(name):
+    assert f"`{name}(" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def exists(name, found):
