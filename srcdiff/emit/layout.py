@@ -62,7 +62,7 @@ def _astor() -> tuple[Any, Any]:
             self.write('f"' + text[2:-1] + '"' if is_plain else text)
 
         def visit_Tuple(self, node: ast.Tuple) -> None:
-            if len(node.elts) != 1:
+            if len(node.elts) != 1 or isinstance(node.elts[0], ast.Slice):
                 super().visit_Tuple(node)
                 return
             self.write("(")

@@ -488,3 +488,14 @@ def test_formatted_strings(capsys):
     assert srcdiff.grad(f)(*arguments) == 2.0
     assert capsys.readouterr().out == expected
     assert 'assert x > 0, f"bad {x}"\n' in srcdiff.grad(f).source_for(*arguments)
+
+
+def test_a_tuple_of_one_slice():
+    def f(x, i):
+        return x[:2,].sum() + x[(i,)]
+
+    x = np.arange(4.0)
+    assert np.array_equal(srcdiff.grad(f)(x, 3), [1, 1, 0, 1])
+    source = srcdiff.vjp(f, x, 3)[1].source
+    assert "x_bar[(i,)]" in source
+    assert "x_bar[:2,]" in source
