@@ -21,7 +21,8 @@ def unbroadcast(value: Any, like: Any) -> Any:
     lead = value.ndim - len(shape)
     if lead > 0:
         value = value.sum(axis=tuple(range(lead)))
-    ones = tuple(i for i, n in enumerate(shape) if n == 1 and value.ndim > i and value.shape[i] != 1)
+    absent = max(-lead, 0)
+    ones = tuple(i - absent for i, n in enumerate(shape) if n == 1 and i >= absent and value.shape[i - absent] != 1)
     value = value.sum(axis=ones, keepdims=True) if ones else value
     return np.broadcast_to(value, shape).copy() if value.shape != shape else value[()]
 

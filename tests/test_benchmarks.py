@@ -54,3 +54,16 @@ def test_the_benchmark_runs(tmp_path):
     assert len(rows["dispatch"]) == 10
     assert all(row["/arrays"] < 6 for row in rows["memory"])
     assert {row["module"] for row in rows["import"]} == {"numpy", "srcdiff"}
+
+
+def test_the_benchmark_of_orders_runs(tmp_path):
+    results = tmp_path / "results.json"
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "orders.py", "--size", "tiny", "--rounds", "1", "--json", results],
+        capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONIOENCODING": "utf-8"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "fails" not in done.stdout
+    rows = json.loads(results.read_text(encoding="utf-8"))
+    assert {row["kernel"] for row in rows} == set(KERNELS)
+    assert all(row["hvp/grad"] > 0 for row in rows)

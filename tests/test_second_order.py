@@ -5,7 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from srcdiff import grad, hessian, hvp, jacfwd, jacrev, jvp, value_and_grad, vjp
+from srcdiff import grad, hessian, hvp, jacfwd, jacrev, jvp, value_and_grad, vhp, vjp
+from srcdiff.errors import NoRule
 from tests.support.gradients import check_gradient
 from tests.test_writes import PROGRAMS
 
@@ -203,3 +204,46 @@ def test_jacobians_and_hessians_inside():
     check_gradient(lambda x: np.linalg.det(jacrev(field)(x)), X)
     check_gradient(lambda x: np.sum(hessian(rosenbrock)(x) * np.outer(x, x)), X)
     check_gradient(lambda x, v: v @ hvp(rosenbrock)(x, v), X, np.array([0.1, -2.0, 1.0]), argnums=(0, 1))
+
+
+# ---------------------------------------------------------------- what only the run knows
+
+
+def test_through_what_is_summed_to_a_shape_that_only_the_run_knows():
+    def correlations(x):
+        total = 0.0
+        for lag in range(1, 4):
+            total = total + np.sum(x[lag:] * x[:-lag]) ** 2
+        return total
+
+    x, v = np.linspace(0.3, 1.7, 6), np.linspace(-1.0, 1.0, 6)
+    expected = (grad(correlations)(x + 1e-5 * v) - grad(correlations)(x - 1e-5 * v)) / 2e-5
+    for product in (hvp(correlations), vhp(correlations)):
+        assert np.allclose(product(x, v), expected, rtol=1e-7)
+
+
+def test_what_has_no_rule_is_refused_and_not_taken_for_a_constant():
+    def windows(image, kernel):
+        out = 0.0
+        for i in range(2):
+            for j in range(2):
+                out = out + kernel[i, j] * image[i : i + 2, j : j + 2]
+        return np.sum(out**3)
+
+    image, kernel = np.arange(9.0).reshape(3, 3), np.array([[0.5, 1.0], [-1.0, 2.0]])
+    check_gradient(windows, image, kernel)
+    with pytest.raises(NoRule, match="number of axes is not known"):
+        hvp(windows)(image, kernel, image)
+
+
+def test_sums_and_copies_of_lists_in_gradients():
+    def loss(x):
+        states = []
+        for i in range(3):
+            x = np.sin(x) + i * x
+            states.append(np.sum(x**2))
+        return sum(states) * states[0]
+
+    h = hessian(loss)(X)
+    assert np.allclose(jacrev(grad(loss))(X), h, rtol=1e-10)
+    assert np.allclose(hvp(loss)(X, X), h @ X, rtol=1e-10)

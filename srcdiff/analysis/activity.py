@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +42,12 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
             rule = rule_for(op.fn)
             if op.text in ("is", "in", "is not", "not in", "and", "or", "not"):
                 return
-            if rule is None or rule.sort == "nondifferentiable":
-                if op.text in ("np.array", "list", "sum") or (isinstance(op.fn, type) and issubclass(op.fn, np.floating)):
+            if rule is None:
+                converts = op.text in ("np.array", "list", "sum", "unbroadcast") or _is_scalar_type(op.fn)
+                yield from args[:1] if converts else args  # what has no rule is refused later, not taken for a constant
+                return
+            if rule.sort == "nondifferentiable":
+                if _is_scalar_type(op.fn):
                     yield args[0]
                 return
             for name, arg in named_args(rule, stmt):
@@ -63,6 +68,10 @@ def differentiable_args(stmt: Apply) -> Iterator[Operand]:
         case "insert" | "index_add" | "index_set" | "scatter_add":
             yield args[0]
             yield args[2]
+
+
+def _is_scalar_type(fn: Any) -> bool:
+    return isinstance(fn, type) and issubclass(fn, np.floating)
 
 
 def named_args(rule: Rule, stmt: Apply) -> Iterator[tuple[str, Operand]]:

@@ -115,9 +115,12 @@ def _bracket(indent: str, head: str, text: str, tail: str) -> list[str] | None:
     start, stop = span
     inner = indent + _INDENT
     content, items = text[start + 1 : stop], _items(text[start + 1 : stop])
-    if len(items) == 1 and items[0][0] in _OPEN and _last_bracket(items[0]) == (0, len(items[0]) - 1):
+    holds_bracket = len(items) == 1 and not content.endswith(",") and items[0][0] in _OPEN
+    if holds_bracket and _last_bracket(items[0]) == (0, len(items[0]) - 1):
         return _bracket(indent, head + text[: start + 1], items[0], text[stop:] + tail)
     first, last = indent + head + text[: start + 1], indent + text[stop:] + tail
+    if text[start] == "(" and content.endswith(",") and len(items) == 1:
+        return [first, *_item(inner, items[0]), last]  # a tuple of one item
     is_display = text[start] in "{[" or (len(items) > 1 and not _is_call(text, start))
     if len(items) == 1 and not is_display and not _is_call(text, start):
         terms = _terms(content)

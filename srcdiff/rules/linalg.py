@@ -59,7 +59,7 @@ def _scaled_inverse(a: Any, y: Any, y_bar: Any) -> Any:
 
 
 def _cofactors(a: Any, y: Any, y_bar: Any) -> Any:
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
     i = positions(s, s.ndim - 1)
     of_others = np.prod(np.where(i[:, None] == i, 1, _each_row(s)), axis=-1)
     sign = np.linalg.det(u) * np.linalg.det(vh)

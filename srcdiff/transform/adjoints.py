@@ -312,6 +312,9 @@ def add_item(adjoints: Adjoints, base: Var, index: Operand, contribution: Any, b
     contribution = _at(contribution, b)
     existing = adjoints.get(base)
     kind = base.kind
+    if index == () and isinstance(kind, Array):
+        accumulate(adjoints, base, contribution, b)
+        return
     if isinstance(kind, TupleOf):
         assert isinstance(index, Const)
         key = (base, index.value % len(kind.items))

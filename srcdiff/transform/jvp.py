@@ -79,7 +79,8 @@ def tangents_inside(primal: Primal, argnums: Sequence[Selector], pairs: Pairs) -
     forwarder.tangents.update({leaf: Staged(b, dot) for leaf, dot in dots.items()})
     forwarder.block(primal.stmts, b)
     b.origin = None
-    return Block(tuple(b.stmts), Return((head, out_dot(forwarder, head, b)))), dots
+    dot = out_dot(forwarder, head, b)
+    return Block(tuple(b.stmts), Return((head, dot))), dots
 
 
 def linear_program(

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from srcdiff import runtime
 from srcdiff.analysis.activity import active, without_rule
 from srcdiff.analysis.binding import enlarged_in
 from srcdiff.analysis.offsets import cancelling_offsets
@@ -65,6 +66,17 @@ from srcdiff.transform.procedures import Pairs
 from srcdiff.transform.records import with_replayed
 from srcdiff.transform.restoring import Keeping, Objects, Plan, Restorer, is_write
 from srcdiff.transform.writes import reverse_write
+
+
+def without_rule_for(stmt: Apply) -> NoRule:
+    """The refusal of a function without a rule; a derivative may have come to need one that only the run can tell."""
+    if stmt.op.fn is not contribution:
+        return NoRule(f"no derivative rule for `{stmt.op.text}`")
+    return NoRule(
+        "a second derivative through a value whose number of axes is not known when the function is compiled",
+        why="It is a number on one path, or before a loop, and an array on another.",
+        instead="make it an array on every path: np.zeros(n) in place of 0.0.",
+    )
 
 
 def carrying(stmts: Sequence[Stmt], inputs: Sequence[Var], outputs: Sequence[Var]) -> set[Var]:
@@ -250,7 +262,15 @@ class Reverser:
                     adjoints, stmt.args[0], Staged(b, b.apply(ops.MUL, (each, n), kind=ListOf(Number("float"), kind.length))), b
                 )
                 return
-            raise NoRule(f"no derivative rule for `{stmt.op.text}`")
+            if stmt.op.fn is list and bars[0] is not None:
+                self._copied_list(stmt, bars[0], adjoints, b)
+                return
+            if stmt.op.fn is runtime.unbroadcast and bars[0] is not None:
+                narrowed = stmt.args[0]
+                assert isinstance(narrowed, Var)
+                self.give(adjoints, narrowed, unbroadcast_at_run_time(bars[0], narrowed), b)
+                return
+            raise without_rule_for(stmt)
         if any(_is_unknown(a) for a in (*stmt.args, *(v for _, v in stmt.kwargs))) and rule.fn not in _SIMPLE:
             self._general(rule, stmt, bars[0], adjoints, b)
             return
@@ -322,6 +342,14 @@ class Reverser:
         if rule.fn is not np.stack or not isinstance(axis, Const):
             raise NoRule(f"no derivative rule for `{rule.name}` of a list whose length the run decides", instead="use np.stack.")
         return y_bar if axis.value == 0 else np.moveaxis(y_bar, axis.value, 0)  # type: ignore[type-var]
+
+    def _copied_list(self, stmt: Apply, y_bar: Staged, adjoints: Adjoints, b: Builder) -> None:
+        """Of `list(xs)`: the adjoint of a list is that of its copy, of an array the rows that make one."""
+        source = stmt.args[0]
+        if isinstance(kind_of(source), Array):
+            stacked = b.apply(ops.call_op(np.asarray, "np.asarray"), (y_bar.atom,), kind=kind_of(source))
+            y_bar = Staged(b, stacked)
+        self.give(adjoints, source, y_bar, b)
 
     def _array(self, stmt: Apply, y_bar: Staged | None, adjoints: Adjoints, b: Builder) -> None:
         source = stmt.args[0]

@@ -83,6 +83,8 @@ def _spread(stmts: Iterable[Stmt], found: set[Var], primals: Primals) -> None:
                 for source in sources:
                     if not isinstance(source.iterable, Range) and reads(source.iterable):
                         found.update(source_targets(source))
+                if sources and all(any(t in found for t in source_targets(s)) for s in sources):
+                    found.update((*params, *results))  # nothing else tells how many trips there are
                 found.update(p for p, init in zip(params, inits) if reads(init))
                 _spread_tree(body, found, primals)
                 for end in ends_of(body):
@@ -173,6 +175,8 @@ class Splitter:
         places = [i for i, (p, r) in enumerate(zip(loop.params, loop.results)) if p in self.moving or r in self.moving]
         if not places:
             return [loop], []
+        if loop.sources and all(any(t in self.moving for t in source_targets(s)) for s in loop.sources):
+            return [], [loop]
         rest = [i for i in range(len(loop.params)) if i not in places]
         bodies = self.tree(loop.body, rest, places)
         sources = [s for s in loop.sources if not any(t in self.moving for t in source_targets(s))]

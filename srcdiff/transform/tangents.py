@@ -37,8 +37,11 @@ from srcdiff.rules.staging import (
     scalar_of,
     staged_argument,
     staged_partials,
+    unbroadcast_at_run_time,
 )
+from srcdiff.runtime import unbroadcast
 from srcdiff.transform.forward import Tangent, dot_kind
+from srcdiff.transform.reverse import without_rule_for
 from srcdiff.transform.transposition import transposed
 
 if TYPE_CHECKING:
@@ -201,16 +204,18 @@ def _joined(fw: Forwarder, stmt: Apply, b: Builder) -> Tangent:
 
 
 def _conversion(fw: Forwarder, stmt: Apply, b: Builder) -> Tangent:
-    """Of functions without a rule that arrange or convert: np.array, list, np.float32, and the sum of a list."""
+    """Of functions without a rule that arrange or convert: np.array, list, np.float32, the sum of a list, unbroadcast."""
     op, (first, *rest) = stmt.op, stmt.args
     is_scalar = isinstance(op.fn, type) and issubclass(op.fn, np.floating)
-    if not (is_scalar or op.fn in (sum, list) or op.text == "np.array"):
-        raise NoRule(f"no derivative rule for `{op.text}`")
+    if not (is_scalar or op.fn in (sum, list, unbroadcast) or op.text == "np.array"):
+        raise without_rule_for(stmt)
     tangent = fw.tangent(first, b)
     if tangent is None:
         return None
     if is_scalar and isinstance(tangent, Staged):
         return scalar_of(tangent, op.fn.__name__)  # type: ignore[union-attr]
+    if op.fn is unbroadcast and isinstance(tangent, Staged):
+        return unbroadcast_at_run_time(tangent, rest[0])  # type: ignore[arg-type]
     kind = dot_kind(stmt.targets[0].kind)
     return Staged(b, b.apply(op, (fw.whole(first, b), *rest), stmt.kwargs, kind=kind, hint=_dot(stmt.targets[0])))
 

@@ -39,6 +39,11 @@ LINES = [
     f"    np.add.at(x_bar, (slice(None, None), i), {SUM})",
     f"    x[{', '.join(f'{A}{i}' for i in range(7))}] = 3",
     f"    assert {' and '.join(f'{A}{i}' for i in range(7))}, 'no'",
+    f"    return ({{{GRADIENTS}}},)",
+    f"    return ({SUM},)",
+    f"    return a, ({{{GRADIENTS}}},)",
+    f"    return (({SUM}, b),)",
+    f"    x_bar, = f(({{{GRADIENTS}}},))",
     "    x = " + "b" * 120,
 ]
 
