@@ -216,8 +216,6 @@ class Expressions:
         return ast.Subscript(value, self.index(index), context)
 
     def index(self, index: Operand) -> ast.expr:
-        if isinstance(index, tuple) and len(index) == 1 and isinstance(index[0], SliceOf):
-            return self.index(index[0])  # x[(:-1,)] is no Python
         if isinstance(index, tuple):
             return ast.Tuple([self.index(part) for part in index], ast.Load())
         if isinstance(index, SliceOf):
