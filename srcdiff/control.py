@@ -149,7 +149,7 @@ def checkpoint(f: Callable[..., Any] | None = None, *, budget: int | None = None
     ...             x = x - 0.001 * x**3
     ...     return x
     >>> round(srcdiff.grad(run)(1.0), 6)
-    0.192389
+    0.192099
     """
     if f is not None:
         if budget is not None:
