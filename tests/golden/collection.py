@@ -41,6 +41,10 @@ class Program:
             source = srcdiff.linearize(self.loss, *self.args, argnums=self.argnums)[1].source
         elif self.mode == "jvp":
             source = srcdiff.jvp(self.loss, argnums=self.argnums).source_for(*self.args)
+        elif self.mode == "hvp":
+            source = srcdiff.hvp(self.loss, self.argnums).source_for(*self.args, self.args[self.argnums])
+        elif self.mode == "second":
+            source = srcdiff.grad(srcdiff.grad(self.loss)).source_for(*self.args)
         else:
             transform = {"jacfwd": srcdiff.jacfwd, "grad": srcdiff.grad, "value_and_grad": srcdiff.value_and_grad}[self.mode]
             source = transform(self.loss, self.argnums, self.has_aux).source_for(*self.args)

@@ -28,6 +28,9 @@ def test_gradient(name):
     if program.mode in ("linearize", "jacfwd"):
         _check_directions(program)
         return
+    if program.mode in ("hvp", "second"):
+        _check_second(program)
+        return
     if program.mode != "vjp":
         check_gradient(program.loss, *program.args, argnums=program.argnums, has_aux=program.has_aux)
         return
@@ -49,6 +52,19 @@ def _check_directions(program):
     value, linear = srcdiff.linearize(program.loss, *program.args, argnums=program.argnums)
     expected = srcdiff.jvp(program.loss, program.args, dots, argnums=program.argnums)
     assert np.allclose((value, linear(*dots)), expected, rtol=1e-12)
+
+
+def _check_second(program):
+    """A second derivative along a direction is what central differences of the gradient give."""
+    x, *rest = program.args
+    v = np.random.default_rng(1).normal(size=np.shape(x))
+    gradient, h = srcdiff.grad(program.loss), 1e-5
+    expected = (gradient(x + h * v, *rest) - gradient(x - h * v, *rest)) / (2 * h)
+    if program.mode == "hvp":
+        found = srcdiff.hvp(program.loss, program.argnums)(x, *rest, v)
+    else:
+        found = srcdiff.grad(gradient)(x, *rest) * v
+    assert np.allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_a_pullback_keeps_what_it_read_when_it_was_made():
