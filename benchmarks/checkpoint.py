@@ -18,42 +18,37 @@ import time
 from srcdiff import checkpoint, grad
 
 
-def pendulum(angle, speed, damping, trips):
+def advanced(angle, speed, damping):
     step = 1e-3
+    force = -damping * speed - angle + angle**3 / 6
+    speed = speed + step * force
+    return angle + step * speed, speed
+
+
+def pendulum(angle, speed, damping, trips):
     for _ in range(trips):
-        force = -damping * speed - angle + angle**3 / 6
-        speed = speed + step * force
-        angle = angle + step * speed
+        angle, speed = advanced(angle, speed, damping)
     return angle * angle + speed * speed
 
 
 def pendulum_in_few_states(angle, speed, damping, trips):
-    step = 1e-3
     with checkpoint():
         for _ in range(trips):
-            force = -damping * speed - angle + angle**3 / 6
-            speed = speed + step * force
-            angle = angle + step * speed
+            angle, speed = advanced(angle, speed, damping)
     return angle * angle + speed * speed
 
 
 def pendulum_in_400_states(angle, speed, damping, trips):
-    step = 1e-3
     with checkpoint(budget=400):
         for _ in range(trips):
-            force = -damping * speed - angle + angle**3 / 6
-            speed = speed + step * force
-            angle = angle + step * speed
+            angle, speed = advanced(angle, speed, damping)
     return angle * angle + speed * speed
 
 
 def pendulum_in_10000_states(angle, speed, damping, trips):
-    step = 1e-3
     with checkpoint(budget=10_000):
         for _ in range(trips):
-            force = -damping * speed - angle + angle**3 / 6
-            speed = speed + step * force
-            angle = angle + step * speed
+            angle, speed = advanced(angle, speed, damping)
     return angle * angle + speed * speed
 
 

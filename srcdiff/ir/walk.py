@@ -167,7 +167,7 @@ def statements_of(block: Block) -> Iterator[Stmt]:
 
 
 def read_in(block: Block) -> Iterator[Var]:
-    """All variables that a block and those in it read."""
+    """All variables that a block and those in it read, each as often as it is read."""
     for node in (*block.stmts, block.end):
         yield from vars_of(operands_of(node))
         for inner in blocks_of(node):

@@ -15,6 +15,7 @@ and is several times faster where the last axis is short. np.vdot would copy a v
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ import numpy as np
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind, Length, Number, is_one, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, Function, If, Loop, Operand, SliceOf, Stmt, Var
-from srcdiff.ir.walk import blocks_of, operands_of, vars_of
+from srcdiff.ir.walk import read_in, statements_of
 from srcdiff.passes.shapes import is_of_users
 from srcdiff.rules.builder import Builder
 
@@ -36,22 +37,9 @@ _LETTERS = "ijklmnop"
 
 def contract(function: Function) -> Function:
     """The function with its sums of products as inner products. The products are left to dead code."""
-    counts: dict[Var, int] = {}
-    if not _count(function.body, counts):
+    if not any(isinstance(stmt, Apply) and _is_sum(stmt) for stmt in statements_of(function.body)):
         return function
-    return replace(function, body=_Contraction(counts).block(function.body))
-
-
-def _count(block: Block, counts: dict[Var, int]) -> bool:
-    """Count the reads of each variable; whether the reverse sweep sums anything."""
-    found = False
-    for node in (*block.stmts, block.end):
-        for var in vars_of(operands_of(node)):
-            counts[var] = counts.get(var, 0) + 1
-        found = found or (isinstance(node, Apply) and _is_sum(node))
-        for inner in blocks_of(node):
-            found = _count(inner, counts) or found
-    return found
+    return replace(function, body=_Contraction(Counter(read_in(function.body))).block(function.body))
 
 
 def _is_sum(stmt: Apply) -> bool:

@@ -22,7 +22,7 @@ from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import FLOAT, INT, Array, Dim, Length, ListOf, Number
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, Function, If, ListDisplay, Loop, Operand, Range, Source, Stmt, Var
-from srcdiff.ir.walk import blocks_of, map_stmt, operands_of, read_in, statements_of, vars_of, with_blocks
+from srcdiff.ir.walk import map_stmt, operands_of, read_in, statements_of, vars_of, with_blocks
 from srcdiff.passes.shapes import is_of_users
 
 _ARRAY = ops.call_op(np.array, "np.array")
@@ -31,16 +31,7 @@ _ARRAY = ops.call_op(np.array, "np.array")
 def add_up_in_lists(function: Function) -> Function:
     if not any(isinstance(stmt, Apply) and _is_zeros(stmt) for stmt in statements_of(function.body)):
         return function
-    uses: Counter[Var] = Counter()
-    _count(function.body, uses)
-    return replace(function, body=_block(function.body, uses))
-
-
-def _count(block: Block, uses: Counter[Var]) -> None:
-    for node in (*block.stmts, block.end):
-        uses.update(vars_of(operands_of(node)))
-        for inner in blocks_of(node):
-            _count(inner, uses)
+    return replace(function, body=_block(function.body, Counter(read_in(function.body))))
 
 
 def _is_zeros(stmt: Apply) -> bool:

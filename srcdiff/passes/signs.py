@@ -10,6 +10,7 @@ Only what the reverse sweep computes, and only where the inner value is read onc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +20,7 @@ from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, is_scalar
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, End, Function, If, Loop, Operand, Stmt, Var
-from srcdiff.ir.walk import blocks_of, map_around, map_atom, map_end, map_operands, map_source, map_stmt, operands_of, vars_of
+from srcdiff.ir.walk import map_around, map_atom, map_end, map_operands, map_source, map_stmt, read_in, statements_of, vars_of
 from srcdiff.passes.shapes import is_of_users
 
 # In these a minus passes from the result to any one operand.
@@ -37,23 +38,13 @@ _PRODUCTS: dict[Callable[..., object], int] = {
 
 def place_signs(function: Function) -> Function:
     """The function with the minus signs of its reverse sweep in their places."""
-    counts: dict[Var, int] = {}
-    if not _count(function.body, counts):
+    if not any(isinstance(stmt, Apply) and _has_minus(stmt) for stmt in statements_of(function.body)):
         return function
-    return replace(function, body=_Signs(counts).block(function.body))
+    return replace(function, body=_Signs(Counter(read_in(function.body))).block(function.body))
 
 
-def _count(block: Block, counts: dict[Var, int]) -> bool:
-    """Count the reads of each variable; whether there is a minus at all."""
-    found = False
-    for node in (*block.stmts, block.end):
-        for var in vars_of(operands_of(node)):
-            counts[var] = counts.get(var, 0) + 1
-        if isinstance(node, Apply):
-            found = found or node.op is ops.NEG or any(_is_minus(arg) for arg in node.args)
-        for inner in blocks_of(node):
-            found = _count(inner, counts) or found
-    return found
+def _has_minus(stmt: Apply) -> bool:
+    return stmt.op is ops.NEG or any(_is_minus(arg) for arg in stmt.args)
 
 
 def _is_number(operand: Operand) -> bool:

@@ -15,22 +15,13 @@ from dataclasses import replace
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array
 from srcdiff.ir.nodes import Apply, Block, Const, Function, Stmt, Var
-from srcdiff.ir.walk import blocks_of, operands_of, vars_of, with_blocks
+from srcdiff.ir.walk import operands_of, read_in, vars_of, with_blocks
 
 _ADDS = (ops.INDEX_ADD, ops.SCATTER_ADD)
 
 
 def merge_stores(function: Function) -> Function:
-    uses: Counter[Var] = Counter()
-    _count(function.body, uses)
-    return replace(function, body=_block(function.body, uses))
-
-
-def _count(block: Block, uses: Counter[Var]) -> None:
-    for node in (*block.stmts, block.end):
-        uses.update(vars_of(operands_of(node)))
-        for inner in blocks_of(node):
-            _count(inner, uses)
+    return replace(function, body=_block(function.body, Counter(read_in(function.body))))
 
 
 def _block(block: Block, uses: Counter[Var]) -> Block:

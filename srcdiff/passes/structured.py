@@ -9,6 +9,7 @@ Only what the reverse sweep computes, and only where nothing else reads the matr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from srcdiff.errors import InternalError
 from srcdiff.ir import ops
 from srcdiff.ir.kinds import Array, Kind
 from srcdiff.ir.nodes import Apply, Block, Branch, Const, Function, If, Loop, Operand, SliceOf, Stmt, Var
-from srcdiff.ir.walk import blocks_of, operands_of, vars_of
+from srcdiff.ir.walk import read_in, statements_of
 from srcdiff.passes.shapes import is_of_users
 from srcdiff.rules.builder import Builder
 
@@ -36,23 +37,14 @@ class _Term:
 
 
 def multiply_by_structure(function: Function) -> Function:
-    counts: dict[Var, int] = {}
-    if not _count(function.body, counts):
+    if not any(isinstance(stmt, Apply) and _has_structure(stmt) for stmt in statements_of(function.body)):
         return function
-    return replace(function, body=_Products(counts, {}).block(function.body))
+    return replace(function, body=_Products(Counter(read_in(function.body)), {}).block(function.body))
 
 
-def _count(block: Block, counts: dict[Var, int]) -> bool:
-    """Count the reads of each variable; whether there is an outer product or a diagonal of ours."""
-    found = False
-    for node in (*block.stmts, block.end):
-        for var in vars_of(operands_of(node)):
-            counts[var] = counts.get(var, 0) + 1
-        if isinstance(node, Apply) and not is_of_users(node):
-            found = found or node.op.fn is np.outer or node.op is ops.INDEX_ADD
-        for inner in blocks_of(node):
-            found = _count(inner, counts) or found
-    return found
+def _has_structure(stmt: Apply) -> bool:
+    """Whether this is an outer product of ours, or writes a diagonal."""
+    return not is_of_users(stmt) and (stmt.op.fn is np.outer or stmt.op is ops.INDEX_ADD)
 
 
 @dataclass

@@ -113,13 +113,7 @@ def pull(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
     argnums = kwargs.pop("argnums", Const(None))
     has_aux = kwargs.pop("has_aux", Const(False)) == Const(True)
     names = parameter_names(fn, len(primals))
-    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
-    if argnums == Const(None):
-        chosen = names[: len(primals)]
-    elif all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
-        chosen = [_name_of(low, n.value, names, len(primals), node) for n in numbers]
-    else:
-        raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
+    chosen = _chosen(low, argnums, names, len(primals), node)
     is_single = argnums != Const(None) and not isinstance(argnums, tuple)
     given: dict[str, Value] = {**dict(zip(names, primals)), **kwargs}
     piece, atoms = _lowered(low, fn, names[: len(primals)], given, chosen, node)
@@ -163,13 +157,7 @@ def push(low: Lowering, args: Args, kwargs: Kwargs, node: ast.AST) -> Value:
         raise low.refuse(SyntaxNotAccepted, "has_aux of a jvp inside a function is not accepted", node)
     fn, argnums = bound["f"], bound.get("argnums", Const(None))
     names = parameter_names(fn, len(primals))
-    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
-    if argnums == Const(None):
-        chosen = names[: len(primals)]
-    elif all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
-        chosen = [_name_of(low, n.value, names, len(primals), node) for n in numbers]
-    else:
-        raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
+    chosen = _chosen(low, argnums, names, len(primals), node)
     if len(tangents) != len(chosen):
         raise low.refuse(KindError, f"jvp takes {len(chosen)} tangents here, one for each argument", node)
     moving = {name: dot for name, dot in zip(chosen, tangents) if dot != Const(None)}
@@ -417,6 +405,16 @@ def parameter_names(fn: Value, count: int) -> list[str]:
         case Method():
             names = []
     return [*names, *(f"<{i}>" for i in range(len(names), count))]
+
+
+def _chosen(low: Lowering, argnums: Value, names: list[str], count: int, node: ast.AST) -> list[str]:
+    """The parameters that a vjp or a jvp of `count` primals is by; all of these where `argnums` is None."""
+    if argnums == Const(None):
+        return names[:count]
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    if all(isinstance(n, Const) and isinstance(n.value, (int, str)) for n in numbers):
+        return [_name_of(low, n.value, names, count, node) for n in numbers]
+    raise low.refuse(KindError, "argnums is not known when the function is compiled", node)
 
 
 def _name_of(low: Lowering, argnum: int | str, names: list[str], count: int, node: ast.AST) -> str:

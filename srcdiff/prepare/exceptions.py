@@ -193,15 +193,7 @@ def lower_try(low: Lowering, node: ast.Try, after: statements.Continuation) -> s
     if node.handlers:
         is_dead = _guarded(low, node, ways, done)
     else:
-        outer = low.builder
-        low.loops.append(ways.context())
-        try:
-            arm = statements.settle(low, statements.lower_stmts(low, node.body, lambda: _fall(low)), outer)
-        finally:
-            low.loops.pop()
-        low.builder = outer
-        low.restore(arm.state)
-        is_dead = arm.is_dead
+        is_dead = _unguarded(low, node, ways)
     has_succeeded = low.frame.vars.pop(done, Const(True))
     if node.orelse and not is_dead:
         is_dead = _otherwise(low, node, ways, has_succeeded)
@@ -414,18 +406,23 @@ def lower_with(
     return _finish(low, node, ways, arm, after)
 
 
+def _unguarded(low: Lowering, node: ast.Try | ast.With, ways: _Ways) -> bool:
+    """Lower a body of which no exception is caught; whether all paths end in it."""
+    outer = low.builder
+    low.loops.append(ways.context())
+    try:
+        arm = statements.settle(low, statements.lower_stmts(low, node.body, lambda: _fall(low)), outer)
+    finally:
+        low.loops.pop()
+    low.builder = outer
+    low.restore(arm.state)
+    return arm.is_dead
+
+
 def _entered(low: Lowering, node: ast.With, items: list[ast.withitem], ways: _Ways) -> bool:
     """Enter the managers, run the body, and leave them; whether all paths end in it."""
     if not items:
-        outer = low.builder
-        low.loops.append(ways.context())
-        try:
-            arm = statements.settle(low, statements.lower_stmts(low, node.body, lambda: _fall(low)), outer)
-        finally:
-            low.loops.pop()
-        low.builder = outer
-        low.restore(arm.state)
-        return arm.is_dead
+        return _unguarded(low, node, ways)
     item, *others = items
     managed = _kept(low, item)
     if managed is not None:
